@@ -541,3 +541,18 @@ impl Queue {
         waiting
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The least start tag is the greatest, of equal ones the one with the lower number; only the
+    /// same start and number are equal.
+    #[test]
+    fn tags_are_ordered_by_start_and_number() {
+        let tag = |start, number| Tagged { start, number, class: 0 };
+        assert!(tag(1.0, 5) > tag(2.0, 4) && tag(1.0, 4) > tag(1.0, 5));
+        assert!(tag(1.0, 4) == Tagged { class: 3, ..tag(1.0, 4) });
+        assert!(tag(1.0, 4) != tag(1.0, 5) && tag(1.0, 4) != tag(2.0, 4));
+    }
+}

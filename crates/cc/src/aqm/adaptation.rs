@@ -94,4 +94,11 @@ mod tests {
         let mut high = Adaptation { top: 1.0, ..Adaptation::default() };
         assert!(near(high.adapt(ms(500), 400.0, (100.0, 300.0), 0.995), 1.0));
     }
+
+    /// Section 4: "avg > target" and "avg < target": at the ends of the band, 180 and 220, max_p
+    /// stays.
+    #[test]
+    fn the_band_has_its_ends() {
+        assert!(near(next(0.1, 180.0), 0.1) && near(next(0.1, 220.0), 0.1));
+    }
 }

@@ -201,4 +201,41 @@ mod tests {
         let red = AredParams { min_th: 20.0, ..AredParams::default() }.red();
         assert_eq!((red.min_th, red.max_th), (20.0, 60.0));
     }
+
+    /// Whatever Adaptive RED and RED have under the same name reaches RED, but for max_th, which
+    /// min_th sets where it is not given.
+    #[test]
+    fn what_both_have_is_reds() {
+        use crate::params::{Kind, Params, Value};
+        let mut shared = 0;
+        for spec in AredParams::specs().iter().filter(|spec| spec.name != "max_th") {
+            let mut params = AredParams::default();
+            let value = match spec.kind {
+                Kind::Flag => Value::Flag(params.get(spec.name) != Some(Value::Flag(true))),
+                Kind::Count => Value::Count(777),
+                Kind::Number => Value::Number(0.375),
+                Kind::Span => Value::Span(Span::from_millis(77)),
+                Kind::Choice(words) => Value::Choice(words[words.len() - 1]),
+                Kind::Text => continue,
+            };
+            assert_eq!(params.set(spec.name, value), Ok(()), "{}", spec.name);
+            let Some(got) = params.red().get(spec.name) else { continue };
+            assert_eq!(got, value, "{}", spec.name);
+            shared += 1;
+        }
+        assert_eq!(shared, 11);
+        let params = AredParams { min_th: 20.0, max_th: 50.0, ..AredParams::default() };
+        assert_eq!(params.red().max_th, 50.0);
+        assert!(params.red().adaptive);
+    }
+
+    /// `mean_size`: 2 Mb/s in packets of 500 bytes are 500/s, so that 10/C is 0.02, and 10 Mb/s
+    /// 2500/s: 0.004.
+    #[test]
+    fn the_capacity_counts_packets_of_the_mean_size() {
+        let follow = AdaptationParams { bottom: 0.0, ..AdaptationParams::default() };
+        let params = AredParams { adaptation: follow, mean_size: 500, ..AredParams::default() };
+        let bottom = |rate| adaptation(&params, &router_context(Rate(rate), 100)).bottom;
+        assert!(near(bottom(2_000_000), 0.01) && near(bottom(10_000_000), 0.004));
+    }
 }

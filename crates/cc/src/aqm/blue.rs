@@ -204,4 +204,69 @@ mod tests {
         let backlog = Backlog { packets: 1, bytes: 1000 };
         assert_eq!(blue.on_arrival(ms(20_001), passing(&mut ecn), backlog), Verdict::Drop);
     }
+
+    /// A buffer of 10 packets, or of 10,000 bytes: 11 and more are too much, whatever more; by
+    /// bytes the last that fits is no loss and one byte above it is.
+    #[test]
+    fn a_loss_is_what_finds_no_room() {
+        for (waiting, rises) in [(9, false), (10, true), (11, true), (500, true)] {
+            let mut blue = blue();
+            depart(&mut blue, 0, 5);
+            arrive(&mut blue, 10, waiting);
+            assert_eq!(blue.probability > 0.0, rises, "{waiting}");
+        }
+        for (bytes, rises) in [(9000, false), (9001, true), (20_000, true)] {
+            let mut blue = blue();
+            blue.limit = Limit::Bytes(10_000);
+            depart(&mut blue, 0, 5);
+            let backlog = Backlog { packets: 9, bytes };
+            blue.on_arrival(ms(10), passing(&mut Ecn::Ect0), backlog);
+            assert_eq!(blue.probability > 0.0, rises, "{bytes}");
+        }
+    }
+
+    /// Without a buffer: what comes while a packet is on the line, up to 100 ms here, is lost and
+    /// raises the probability; what comes at its end finds the line free, which has not been idle.
+    #[test]
+    fn a_packet_on_the_line_is_no_idle_line() {
+        for (at, then) in [(99, 0.04), (100, 0.02), (101, 0.018)] {
+            let mut blue = blue();
+            (blue.params.limit_ratio, blue.probability) = (0.0, 0.02);
+            depart(&mut blue, 99, 0);
+            arrive(&mut blue, at, 0);
+            assert!(near(blue.probability, then), "{at}: {}", blue.probability);
+            // It goes on with the line busy.
+            assert_eq!(blue.idle_since.is_some(), at == 99);
+        }
+    }
+
+    /// Frozen up to 150 ms: an idle time that ends then changes it, at 149 ms it does not. Once
+    /// more each 100 ms.
+    #[test]
+    fn a_freeze_ends_at_its_end() {
+        for (at, then) in [(149, 0.02), (150, 0.018), (249, 0.018), (250, 0.016)] {
+            let mut blue = blue();
+            (blue.probability, blue.frozen_until) = (0.02, ms(150));
+            depart(&mut blue, 99, 0);
+            arrive(&mut blue, at, 0);
+            assert!(near(blue.probability, then), "{at}: {}", blue.probability);
+        }
+    }
+
+    /// As PI's. At a half some of 100 are marked, and some pass.
+    #[test]
+    fn a_probability_of_zero_draws_nothing() {
+        let mut blue = blue();
+        let mut before = blue.stream.clone();
+        arrive(&mut blue, 0, 3);
+        assert_eq!(blue.stream.bits(), before.bits());
+        blue.probability = 0.5;
+        let backlog = Backlog { packets: 1, bytes: 1000 };
+        let marked = (0..100).filter(|_| {
+            let mut ecn = Ecn::Ect0;
+            blue.on_arrival(ms(1), passing(&mut ecn), backlog) == Verdict::Forward && ecn == Ecn::Ce
+        });
+        // 50, sd 5.
+        assert!((25..75).contains(&marked.count()));
+    }
 }

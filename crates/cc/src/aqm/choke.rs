@@ -158,4 +158,42 @@ mod tests {
         // Binomial with mean 100 and a standard deviation of 10.
         assert!(seen.iter().all(|&n| (50..150).contains(&n)), "{seen:?}");
     }
+
+    /// 1 Mb/s: 8 ms per packet. The last one goes out at 10 ms, so the line is idle from 18 ms, and
+    /// by 98 ms ten packet times have passed: 0.998^10, and once more for the empty queue, are
+    /// 0.978 218 7 of
+    /// 150. A departure that leaves packets begins no idle time.
+    #[test]
+    fn an_idle_line_ages_the_average() {
+        let empty = Backlog::default();
+        let mut choke = choke(150.0);
+        choke.on_departure(ms(10), passing(&mut Ecn::NotCapable), empty);
+        let left = Backlog { packets: 1, bytes: 1000 };
+        choke.on_departure(ms(50), passing(&mut Ecn::NotCapable), left);
+        assert_eq!(choke.draw(ms(98), empty), None);
+        assert!((choke.average.value - 146.732_80).abs() < 1e-4, "{}", choke.average.value);
+    }
+
+    /// "If avg <= min_th" (figure 1) nothing is compared; of an empty queue nothing can be.
+    #[test]
+    fn min_th_itself_draws_nothing() {
+        let waits = |packets| Backlog { packets, bytes: 0 };
+        for (average, waiting, draws) in
+            [(100.0, 100, false), (100.0, 101, true), (150.0, 0, false)]
+        {
+            let mut choke = choke(average);
+            assert_eq!(choke.draw(ms(0), waits(waiting)).is_some(), draws, "{average} {waiting}");
+        }
+    }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let context = router_context(Rate(8_000_000), 90);
+        let mut router = Choke::new(&ChokeParams::default(), &context);
+        let mut before = router.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        router.retune(&ChokeParams::default(), &RouterContext { stream, ..context });
+        assert_eq!(router.stream.bits(), before.bits());
+    }
 }

@@ -425,4 +425,46 @@ mod tests {
             assert_eq!((verdict, core.alpha), (Verdict::Forward, alpha));
         }
     }
+
+    /// A K_c without congestion and with a short queue ends the fair rate: a packet that was let in
+    /// against it keeps the label it came with.
+    #[test]
+    fn without_a_fair_rate_labels_stay() {
+        let mut passed = 0;
+        for _ in 0..50 {
+            let stream = Stream::new(passed + 1, 0, "test");
+            let mut core = Core { alpha: 1e6, stream, ..core() };
+            let (mut label, mut cell) = (1.25e6, ());
+            let verdict = in_place(|place| {
+                let mut place = Place { label: &mut label, cell: &mut cell, ..*place };
+                core.admit(ms(500), 1000, &mut place)
+            });
+            assert_eq!((core.alpha, label), (0.0, 1.25e6));
+            passed += u64::from(verdict == Verdict::Forward);
+        }
+        // A fifth of what has more than alpha is dropped.
+        assert!(passed > 0);
+    }
+
+    /// Figure 3: "A >= C" is congestion, and "now > start_time + K_c" here from its end on. alpha
+    /// is not above C, and the accepted rate of what is dropped is not counted.
+    #[test]
+    fn a_link_that_is_just_full_is_congested() {
+        let rate = |rate| RateEstimate { rate, last: Some(ms(0)) };
+        for (arriving, congested) in [(10e6, true), (9.99e6, false)] {
+            let mut core = Core { alpha: 2e6, ..core() };
+            (core.arriving, core.accepted) = (rate(arriving), rate(8e6));
+            core.estimate(ms(0), (0.0, 1e6), false, 20_000);
+            assert_eq!(core.congested, congested);
+        }
+        let mut core = core();
+        core.estimate(ms(0), (8000.0, 1e6), true, 0);
+        assert_eq!(core.accepted.rate, 0.0);
+        assert!(core.arriving.rate > 0.0);
+        // No rate yet and a queue at the threshold of 16 kB: the largest label there was.
+        core.estimate(ms(1), (8000.0, 5e5), false, 15_999);
+        assert_eq!(core.alpha, 0.0);
+        core.estimate(ms(2), (8000.0, 5e5), false, 16_000);
+        assert_eq!((core.alpha, core.largest), (1e6, 5e5));
+    }
 }

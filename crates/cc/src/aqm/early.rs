@@ -173,4 +173,49 @@ mod tests {
         assert!((0..100).all(|_| !early.picks(9.9, &mut stream)) && early.count.is_none());
         assert!((0..100).all(|_| early.picks(20.0, &mut stream)));
     }
+
+    /// "min_th <= avg < max_th": at min_th packets are counted from 0, without a chance yet; at 15
+    /// with max_p = 1 p_b is a half, so of the first two arrivals one is picked: 1/2, then 1/2/(1 -
+    /// 1/2).
+    #[test]
+    fn the_count_begins_at_min_th() {
+        let mut early = Early::new((10.0, 20.0), 1.0);
+        let mut stream = Stream::new(1, 0, "test");
+        assert!(!early.picks(10.0, &mut stream));
+        assert_eq!(early.count, Some(0));
+        assert!(!early.picks(10.0, &mut stream));
+        assert_eq!(early.count, Some(1));
+        let mut first = 0;
+        for _ in 0..1000 {
+            early.count = None;
+            let picks = [early.picks(15.0, &mut stream), early.picks(15.0, &mut stream)];
+            // After a pick count is 0 again, and the next has 1/2/(1 - 1/2) for count = 1.
+            assert!(picks[0] || picks[1]);
+            first += u32::from(picks[0]);
+        }
+        // 500, sd 16.
+        assert!((430..570).contains(&first), "{first}");
+        assert!(early.picks(20.0, &mut stream) && early.count == Some(0));
+    }
+
+    /// Thresholds that are the same leave nothing between them, and a maximum below the minimum is
+    /// the minimum.
+    #[test]
+    fn a_region_of_no_width_is_never_entered() {
+        for max_th in [10.0, 5.0] {
+            let mut early = Early::new((10.0, max_th), 0.1);
+            let mut stream = Stream::new(1, 0, "test");
+            assert_eq!((early.initial(9.9), early.initial(10.0)), (0.0, 1.0));
+            assert!(!early.picks(9.9, &mut stream) && early.picks(10.0, &mut stream));
+        }
+    }
+
+    /// Without a chance nothing is drawn.
+    #[test]
+    fn at_min_th_nothing_is_drawn() {
+        let mut stream = Stream::new(1, 0, "test");
+        let mut before = stream.clone();
+        Early::new((10.0, 20.0), 0.1).picks(10.0, &mut stream);
+        assert_eq!(stream.bits(), before.bits());
+    }
 }

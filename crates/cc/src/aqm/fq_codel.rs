@@ -215,4 +215,19 @@ mod tests {
     fn a_short_queue_is_left_alone_whatever_else_waits() {
         assert_eq!(first(&mut Control::default(), 1000, Ecn::NotCapable), None);
     }
+
+    /// splitmix64 (Steele, Lea, Flood) seeded with 0 gives 0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4
+    /// and 0x06c45d188009454f, which its authors' programs print; without a salt these are the
+    /// hashes of flows 1 to 3, of which 65,536 queues keep 16 bits. A salt changes what is hashed.
+    #[test]
+    fn the_hash_is_splitmix64() {
+        let params = FqCoDelParams { flows: 65_536, ..FqCoDelParams::default() };
+        let mut fq = FqCoDel::new(&params, &router_context(Rate(10_000_000), 100));
+        fq.salt = 0;
+        assert_eq!([1, 2, 3].map(|flow| fq.cell(flow)), [0xcdaf, 0x65f4, 0x454f]);
+        // The salt of flow 1 that makes it flow 2: the exclusive or of both multiples.
+        let golden = 0x9e37_79b9_7f4a_7c15_u64;
+        fq.salt = golden ^ golden.wrapping_mul(2);
+        assert_eq!(fq.cell(1), 0x65f4);
+    }
 }

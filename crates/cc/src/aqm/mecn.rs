@@ -159,4 +159,56 @@ mod tests {
         assert!((0..100).any(|_| at(59, Ecn::NotCapable).0 == Verdict::Drop));
         assert!(near(router.average.value, 59.0));
     }
+
+    /// 8 Mb/s: the line is idle from 11 ms; by 21 ms the average has aged by ten packet times, and
+    /// once more for the empty queue: 0.998^11 of 50 is 48.910 93. A departure that leaves packets
+    /// begins no idle time.
+    #[test]
+    fn an_idle_line_ages_the_average() {
+        let mut router = Mecn::new(&MecnParams::default(), &router_context(Rate(8_000_000), 120));
+        router.average.value = 50.0;
+        router.on_departure(ms(10), passing(&mut Ecn::Ect1), Backlog::default());
+        let left = Backlog { packets: 1, bytes: 1000 };
+        router.on_departure(ms(15), passing(&mut Ecn::Ect1), left);
+        router.on_arrival(ms(21), passing(&mut Ecn::Ect1), Backlog::default());
+        assert!((router.average.value - 48.910_93).abs() < 1e-4, "{}", router.average.value);
+    }
+
+    /// max_th itself is severe; just below it data is marked and an ACK, whose bits are an echo, is
+    /// not.
+    #[test]
+    fn congestion_is_severe_from_max_th_on() {
+        let params = MecnParams { w_q: 1.0, max_p: 1.0, max_p2: 1.0, ..Default::default() };
+        for (waiting, kind, verdict, code) in [
+            (60, PacketKind::Data, Verdict::Drop, Ecn::Ect1),
+            (59, PacketKind::Data, Verdict::Forward, Ecn::Ce),
+            (59, PacketKind::Ack, Verdict::Forward, Ecn::Ect1),
+            (39, PacketKind::Data, Verdict::Forward, Ecn::Ect0),
+        ] {
+            let mut router = Mecn::new(&params, &router_context(Rate(8_000_000), 120));
+            let backlog = Backlog { packets: waiting, bytes: u64::from(waiting) * 1000 };
+            let mut seen = (Verdict::Forward, Ecn::Ect1);
+            // Of 30 packets some are picked, and of them the highest level counts.
+            for _ in 0..30 {
+                let mut ecn = Ecn::Ect1;
+                let packet = Passing { kind, ..passing(&mut ecn) };
+                if router.on_arrival(ms(0), packet, backlog) == Verdict::Drop {
+                    seen.0 = Verdict::Drop;
+                }
+                seen.1 = seen.1.max(ecn);
+            }
+            assert_eq!(seen, (verdict, code), "{waiting} {kind:?}");
+        }
+    }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let context = router_context(Rate(8_000_000), 90);
+        let mut router = Mecn::new(&MecnParams::default(), &context);
+        let mut before = router.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        router.retune(&MecnParams::default(), &RouterContext { stream, ..context });
+        assert_eq!(router.stream.bits(), before.bits());
+    }
 }

@@ -240,4 +240,88 @@ mod tests {
             Verdict::Drop
         );
     }
+
+    /// By the bilinear transform of section IV with N = 30, R = 246 ms and C = 3750 packets/s: u =
+    /// 60/922.5 = 0.065 040 65, z = u/R = 0.264 392 9, K_PI = z*sqrt(1 + u^2)*u^2/922.5 = 1.214
+    /// 982e-6; K_PI/z = 4.595 365e-6, and K_PI/320 = 3.797e-9 is added for a and taken off for b.
+    /// Without an RTT a and b are as given, and so they are without flows.
+    #[test]
+    fn fewer_flows_have_smaller_gains() {
+        let designed = |flows, rtt| {
+            let params = PiParams { flows, rtt: Span::from_millis(rtt), ..PiParams::default() };
+            let pi = Pi::new(&params, &router_context(Rate(30_000_000), 800));
+            (pi.a, pi.b)
+        };
+        let (a, b) = designed(30, 246);
+        assert!((a - 4.599_162e-6).abs() < 1e-12 && (b - 4.591_568e-6).abs() < 1e-12, "{a} {b}");
+        for (flows, rtt) in [(0, 246), (30, 0), (0, 0)] {
+            assert_eq!(designed(flows, rtt), (1.822e-5, 1.816e-5));
+        }
+    }
+
+    /// p(kT) = a*(q(kT) - q_ref) - b*(q((k-1)T) - q_ref) + p((k-1)T), ten samples by the printed
+    /// recursion with a = 0.002, b = 0.001 and q_ref = 100 of 400 packets: 0 is below zero and
+    /// stays there, so the second step begins at none.
+    #[test]
+    fn ten_samples_of_the_recursion() {
+        let params = PiParams { a: 0.002, b: 0.001, ..PiParams::default() };
+        let mut pi = Pi::new(&params, &router_context(Rate(8_000_000), 400));
+        for (q, p) in [
+            (40, 0.0),   // -0.12 + 0.1
+            (120, 0.1),  // +0.04 + 0.06
+            (160, 0.2),  // +0.12 - 0.02
+            (180, 0.3),  // +0.16 - 0.06
+            (150, 0.32), // +0.1 - 0.08
+            (100, 0.27), // +0 - 0.05
+            (100, 0.27), // +0 - 0
+            (60, 0.19),  // -0.08 - 0
+            (50, 0.13),  // -0.1 + 0.04
+            (10, 0.0),   // -0.18 + 0.05 = -0.13
+        ] {
+            let due = pi.next_timer();
+            pi.on_timer(due, queue(q));
+            assert!((pi.probability - p).abs() < 1e-12, "{q}: {}", pi.probability);
+            assert_eq!((pi.q_old, pi.next), (f64::from(q), due + Span::from_micros(6250)));
+        }
+    }
+
+    /// Where nothing can be picked nothing is drawn, so that runs which differ in a quiet time
+    /// alone have the same draws after it.
+    #[test]
+    fn a_probability_of_zero_draws_nothing() {
+        let mut pi = Pi::new(&PiParams::default(), &router_context(Rate(8_000_000), 400));
+        let mut before = pi.stream.clone();
+        pi.on_arrival(Time::ZERO, passing(&mut Ecn::Ect0), queue(5));
+        assert_eq!(pi.stream.bits(), before.bits());
+    }
+
+    /// `by_size`: a packet of 40 bytes is picked with 0.04 of the probability of a full one of
+    /// 1000, of 20,000 at 0.5 in 400 (sd 20), where without it 10,000 are.
+    #[test]
+    fn small_packets_are_picked_by_their_size() {
+        for (by_size, mean) in [(true, 400), (false, 10_000)] {
+            let params = PiParams { by_size, ..PiParams::default() };
+            let mut pi = Pi::new(&params, &router_context(Rate(8_000_000), 400));
+            pi.probability = 0.5;
+            let picked = (0..20_000)
+                .filter(|_| {
+                    let mut ecn = Ecn::NotCapable;
+                    let small = Passing { size: 40, ..passing(&mut ecn) };
+                    pi.on_arrival(Time::ZERO, small, queue(5)) == Verdict::Drop
+                })
+                .count();
+            assert!(picked.abs_diff(mean) < mean / 5, "{by_size}: {picked}");
+        }
+    }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let mut pi = Pi::new(&PiParams::default(), &router_context(Rate(8_000_000), 400));
+        let mut before = pi.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        let context = RouterContext { stream, ..router_context(Rate(8_000_000), 90) };
+        pi.retune(&PiParams::default(), &context);
+        assert_eq!(pi.stream.bits(), before.bits());
+    }
 }

@@ -470,4 +470,160 @@ mod tests {
         // 0.2 + 0.125*(0.005 - 0.015); appendix B would have 0.98 of that, 0.194 775.
         assert!(near(pie.probability, 0.198_75));
     }
+
+    /// RFC 8033, appendix B: "accu_prob < 0.85" passes and "accu_prob >= 8.5" is picked whatever is
+    /// drawn: with a probability of 2^-20 at 8.5 less two steps the second arrival is, and the sum
+    /// begins anew.
+    #[test]
+    fn the_accumulated_probability_decides_from_8_5_on() {
+        let mut pie = pie(PieParams { derandomize: true, ecn: false, ..PieParams::default() });
+        pie.burst_allowance = Span::ZERO;
+        let step = 1.0 / f64::from(1 << 20);
+        (pie.probability, pie.qdelay_old, pie.accumulated) = (step, 0.1, 8.5 - 2.0 * step);
+        let mut arrive = || pie.on_arrival(ms(1), passing(&mut Ecn::NotCapable), queue(50));
+        assert_eq!((arrive(), arrive()), (Verdict::Forward, Verdict::Drop));
+        assert_eq!(pie.accumulated, 0.0);
+        // At 0.85 itself the draw decides: at p = 0.85 the first arrival may be picked, at 0.8499
+        // none.
+        for (probability, picks) in [(0.85, true), (0.8499, false)] {
+            let any = (0..100).any(|_| {
+                (pie.probability, pie.accumulated) = (probability, 0.0);
+                pie.on_arrival(ms(1), passing(&mut Ecn::NotCapable), queue(50)) == Verdict::Drop
+            });
+            assert_eq!(any, picks, "{probability}");
+        }
+        // Appendix B: "if drop_prob == 0, accu_prob = 0".
+        (pie.probability, pie.accumulated) = (0.0, 5.0);
+        assert_eq!(
+            pie.on_arrival(ms(1), passing(&mut Ecn::NotCapable), queue(50)),
+            Verdict::Forward
+        );
+        assert_eq!(pie.accumulated, 0.0);
+    }
+
+    /// RFC 8033 section 4.2's table at its ends: "below 0.000001" divides by 2048, so 0.000001
+    /// itself by 512, and so on; 0.1 by nothing. Each by a change of 0.125*0.01 + 1.25*0.004 =
+    /// 0.00625.
+    #[test]
+    fn the_steps_of_the_table_begin_at_their_ends() {
+        let mut pie = pie(PieParams::default());
+        for (from, divisor) in
+            [(1e-6, 512.0), (1e-5, 128.0), (1e-4, 32.0), (1e-3, 8.0), (1e-2, 2.0), (1e-1, 1.0)]
+        {
+            (pie.probability, pie.qdelay_old) = (from, 0.021);
+            pie.update(0.025);
+            assert!((pie.probability - from - 0.006_25 / divisor).abs() < 1e-12, "{from}");
+        }
+    }
+
+    /// RFC 8033 section 5.5: "drop_prob >= 0.1" and an increase of more than 0.02. A probability of
+    /// 0.0999 rises by 0.273 125/2, one of 0.1 by 0.02; an increase of less stays, and so does a
+    /// fall.
+    #[test]
+    fn the_cap_holds_from_a_tenth_on() {
+        for (from, qdelay_old, qdelay, to) in [
+            (0.0999, 0.0, 0.2, 0.0999 + 0.136_562_5),
+            (0.1, 0.0, 0.2, 0.12),
+            (0.1, 0.021, 0.025, 0.106_25),
+            (0.3, 0.2, 0.1, 0.3 + 0.125 * 0.085 - 0.125),
+        ] {
+            let mut pie = pie(PieParams { cap: true, ..PieParams::default() });
+            (pie.probability, pie.qdelay_old) = (from, qdelay_old);
+            pie.update(qdelay);
+            assert!(near(pie.probability, to), "{from}: {}", pie.probability);
+        }
+    }
+
+    /// RFC 8033 section 4.1: "qdelay_old < QDELAY_REF/2 and drop_prob < 0.2" spares; neither 7.5 ms
+    /// nor a fifth is below. It decays only where both delays are zero (section 4.2).
+    #[test]
+    fn what_is_spared_is_below_both_bounds() {
+        let mut pie = pie(PieParams::default());
+        pie.burst_allowance = Span::ZERO;
+        for (probability, qdelay_old, drops) in
+            [(0.19, 0.0075, true), (0.2, 0.0, true), (0.199, 0.007, false)]
+        {
+            (pie.probability, pie.qdelay_old) = (probability, qdelay_old);
+            let any = (0..500).any(|_| {
+                let mut ecn = Ecn::NotCapable;
+                pie.on_arrival(ms(1), passing(&mut ecn), queue(50)) == Verdict::Drop
+            });
+            assert_eq!(any, drops, "{probability} {qdelay_old}");
+        }
+        for (qdelay_old, qdelay, to) in [
+            (0.001, 0.0, 0.2 - 0.125 * 0.015 - 1.25 * 0.001),
+            (0.0, 0.001, 0.2 - 0.125 * 0.014 + 1.25 * 0.001),
+        ] {
+            (pie.probability, pie.qdelay_old) = (0.2, qdelay_old);
+            pie.update(qdelay);
+            assert!(near(pie.probability, to), "{qdelay_old}: {}", pie.probability);
+        }
+    }
+
+    /// RFC 8033 section 5.3 with a buffer of 90,000 bytes: on at 30,000, with all state anew; off
+    /// where nothing waits and neither the probability nor the delay before is above zero; while it
+    /// is off nothing is updated.
+    #[test]
+    fn it_switches_by_bytes_and_begins_anew() {
+        let params = PieParams { switches: true, ..PieParams::default() };
+        let context =
+            RouterContext { limit: Limit::Bytes(90_000), ..router_context(Rate(8_000_000), 0) };
+        let mut pie = Pie::new(&params, &context);
+        let arrive = |pie: &mut Pie, bytes| {
+            let waiting = Backlog { packets: 1 + (bytes / 1000) as u32, bytes };
+            pie.on_arrival(ms(1), passing(&mut Ecn::NotCapable), waiting);
+            pie.active
+        };
+        (pie.probability, pie.accumulated, pie.qdelay_old, pie.dq_time) = (0.5, 3.0, 0.1, 0.02);
+        (pie.measurement, pie.burst_allowance) = (Some((ms(0), 7)), Span::ZERO);
+        assert!(!arrive(&mut pie, 29_999));
+        pie.on_timer(ms(15), queue(29));
+        assert_eq!((pie.probability, pie.next_timer()), (0.5, ms(30)));
+        assert!(arrive(&mut pie, 30_000));
+        assert_eq!((pie.probability, pie.accumulated, pie.qdelay_old), (0.0, 0.0, 0.0));
+        assert_eq!((pie.measurement, pie.dq_time), (None, 0.0));
+        assert_eq!(pie.burst_allowance, Span::from_millis(150));
+        // On already, a third changes nothing.
+        pie.probability = 0.25;
+        assert!(arrive(&mut pie, 40_000));
+        assert_eq!(pie.probability, 0.25);
+        let empty = |pie: &mut Pie| {
+            pie.on_arrival(ms(2), passing(&mut Ecn::NotCapable), Backlog::default());
+            pie.active
+        };
+        assert!(empty(&mut pie));
+        (pie.probability, pie.qdelay_old) = (0.0, 0.001);
+        assert!(empty(&mut pie));
+        (pie.qdelay_old, pie.last_delay) = (0.0, 0.001);
+        assert!(arrive(&mut pie, 1000));
+        assert!(!empty(&mut pie));
+    }
+
+    /// RFC 8033 section 5.2 with DQ_THRESHOLD = 5000 bytes: a cycle begins with a departure that
+    /// leaves 5000 bytes, not 4999, and is over once 5000 have left: five packets, one per
+    /// millisecond.
+    #[test]
+    fn a_cycle_is_of_a_whole_threshold() {
+        let estimate = Estimate::DepartureRate;
+        let params = PieParams { estimate, dq_threshold: 5000, ..PieParams::default() };
+        let mut pie = pie(params);
+        let leave = |pie: &mut Pie, at, bytes| {
+            let left = Backlog { packets: 5, bytes };
+            pie.on_departure(ms(at), passing(&mut Ecn::Ect0), left);
+        };
+        leave(&mut pie, 0, 4999);
+        assert_eq!(pie.measurement, None);
+        leave(&mut pie, 1, 5000);
+        assert_eq!(pie.measurement, Some((ms(1), 0)));
+        (2..6).for_each(|at| leave(&mut pie, at, 5000));
+        assert_eq!((pie.measurement, pie.dq_time), (Some((ms(1), 4000)), 0.0));
+        leave(&mut pie, 6, 4999);
+        assert!(pie.measurement.is_none() && near(pie.dq_time, 0.005));
+        // The weight is 5000/65,536: a cycle of 15 ms next makes 5 + 0.762 939 453 125.
+        leave(&mut pie, 10, 5000);
+        (1..=5).for_each(|n| leave(&mut pie, 10 + 3 * n, 0));
+        assert!(near(pie.dq_time, 0.005_762_939_453_125), "{}", pie.dq_time);
+        // 2500 bytes wait for half of that.
+        assert!(near(pie.qdelay(Backlog { packets: 3, bytes: 2500 }), 0.002_881_469_726_562_5));
+    }
 }

@@ -51,3 +51,44 @@ impl Scheduler for Priority {
         self.by.class(packet.flow, packet.kind, place.group)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classes::Overflow;
+    use crate::roles::{Ecn, PacketKind};
+    use crate::tests::{in_place, ms, passing, router_context};
+    use units::Rate;
+
+    /// A class's own limit, if there is one; what does not fit is dropped itself.
+    #[test]
+    fn the_plan_is_the_lowest_number_first() {
+        for (per_class, limit) in [(0, None), (1, Some(Limit::Packets(1)))] {
+            let plan = Plan {
+                order: Order::Priority,
+                quantum: 0,
+                overflow: Overflow::Arrival,
+                per_class: limit,
+            };
+            assert_eq!(Priority::plan(&PriorityParams { per_class, ..Default::default() }), plan);
+        }
+    }
+
+    /// ACKs before data unless told otherwise.
+    #[test]
+    fn acks_are_the_first_class() {
+        let context = router_context(Rate(8_000_000), 100);
+        for (by, classes) in [(By::Acks, [0, 1]), (By::Group, [2, 2]), (By::Flow, [0, 0])] {
+            let mut router = Priority::new(&PriorityParams { by, ..Default::default() }, &context);
+            let found = [PacketKind::Ack, PacketKind::Data].map(|kind| {
+                let mut ecn = Ecn::NotCapable;
+                in_place(|place| {
+                    place.group = 2;
+                    router.classify(ms(0), Passing { kind, ..passing(&mut ecn) }, place)
+                })
+            });
+            assert_eq!(found, classes);
+        }
+        assert_eq!(PriorityParams::default().by, By::Acks);
+    }
+}

@@ -544,4 +544,133 @@ mod tests {
         assert_eq!(arrive(&mut red, PacketKind::Data, &mut Ecn::NotCapable, 1), Verdict::Forward);
         assert_eq!(arrive(&mut red, PacketKind::Data, &mut Ecn::NotCapable, 2), Verdict::Drop);
     }
+
+    /// "if min_th <= avg < max_th" (section IV): at min_th itself arrivals are counted, below it
+    /// count is none; at the end all are dropped, 2*max_th where it is gentle and max_th where not.
+    #[test]
+    fn thresholds_belong_to_what_is_above_them() {
+        let at = |average, gentle| {
+            let mut red = red(&RedParams { w_q: 1.0, gentle, ecn: false, ..RedParams::default() });
+            let verdict = arrive(&mut red, PacketKind::Data, &mut Ecn::NotCapable, average);
+            (verdict, red.count)
+        };
+        assert_eq!(at(99, true), (Verdict::Forward, None));
+        assert_eq!(at(100, true), (Verdict::Forward, Some(1.0)));
+        assert_eq!(at(399, true), (Verdict::Forward, Some(1.0)));
+        assert_eq!(at(400, true), (Verdict::Drop, Some(0.0)));
+        assert_eq!(at(199, false), (Verdict::Forward, Some(1.0)));
+        assert_eq!(at(200, false), (Verdict::Drop, Some(0.0)));
+    }
+
+    /// ns-2 (red.cc, modify_p): "count*p < 1.0" is none, "< 2.0" is p/(2 - count*p), and else 1;
+    /// without `wait` "< 1.0" is p/(1 - count*p). At p = 1/16 that is at 16 and 32 packets. By size
+    /// p_a is scaled where it is below 1.
+    #[test]
+    fn a_spread_changes_at_whole_multiples() {
+        let at = |wait, by_size, count, size| {
+            let mut red = red(&RedParams { wait, by_size, ..RedParams::default() });
+            red.p_b = 0.0625;
+            red.final_probability(count, size)
+        };
+        assert_eq!((at(true, false, 15.0, 1.0), at(true, false, 16.0, 1.0)), (0.0, 0.0625));
+        assert_eq!((at(true, false, 24.0, 1.0), at(true, false, 31.0, 1.0)), (0.125, 1.0));
+        assert_eq!((at(true, false, 32.0, 1.0), at(true, false, 99.0, 1.0)), (1.0, 1.0));
+        assert_eq!((at(false, false, 0.0, 1.0), at(false, false, 8.0, 1.0)), (0.0625, 0.125));
+        assert_eq!((at(false, false, 16.0, 1.0), at(false, false, 17.0, 1.0)), (1.0, 1.0));
+        assert_eq!((at(true, true, 24.0, 0.5), at(true, true, 32.0, 0.5)), (0.0625, 1.0));
+    }
+
+    /// `mark_p`: above it, and not at it: p_b is 0.5 half way between the thresholds with
+    /// max_p = 1.
+    #[test]
+    fn mark_p_itself_still_marks() {
+        for (mark_p, verdict) in [(0.5, Verdict::Forward), (0.499, Verdict::Drop)] {
+            let params = RedParams { w_q: 1.0, max_p: 1.0, mark_p, ..RedParams::default() };
+            let mut red = red(&params);
+            red.count = Some(1000.0);
+            assert_eq!(
+                arrive(&mut red, PacketKind::Data, &mut Ecn::Ect0, 150),
+                verdict,
+                "{mark_p}"
+            );
+            assert_eq!(red.p_b, 0.5);
+        }
+    }
+
+    /// Other thresholds without a new start: the average and the count stay, and so does an adapted
+    /// max_p; one that was not adapted is the new one.
+    #[test]
+    fn what_was_measured_stays() {
+        let context = router_context(Rate(8_000_000), 300);
+        for (adaptive, max_p) in [(true, 0.3), (false, 0.05)] {
+            let params = RedParams { adaptive, ..RedParams::default() };
+            let mut red = Red::new(&params, &context);
+            (red.average.value, red.count, red.p_b) = (123.0, Some(7.0), 0.01);
+            red.set_max_p(0.3);
+            red.retune(&RedParams { min_th: 50.0, max_p: 0.05, ..params }, &context);
+            assert_eq!((red.average.value, red.count, red.p_b), (123.0, Some(7.0), 0.01));
+            assert_eq!((red.min_th, red.max_p), (50.0, max_p));
+            assert!(
+                near(red.slope, max_p / 150.0) && near(red.gentle_slope, (1.0 - max_p) / 200.0)
+            );
+        }
+    }
+
+    /// The average's idle time is counted from the end of the last packet of the queue: a departure
+    /// that leaves others does not begin one.
+    #[test]
+    fn a_line_with_packets_is_not_idle() {
+        let mut red = red(&RedParams::default());
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        let leave = |red: &mut Red, ms, left| {
+            let (mut ecn, size, kind) = (Ecn::NotCapable, 1000, PacketKind::Data);
+            let queued_for = Span::ZERO;
+            let packet = Passing { flow: 0, size, kind, queued_for, ecn: &mut ecn, header: None };
+            red.on_departure(at(ms), packet, queue(left));
+        };
+        leave(&mut red, 10, 0);
+        leave(&mut red, 20, 1);
+        red.average.value = 100.0;
+        // Since 11 ms 19 packet times by 30 ms, and once more: 0.998^20 = 0.960 751.
+        red.update_average(at(30), queue(0));
+        assert!((red.average.value - 96.0751).abs() < 1e-3, "{}", red.average.value);
+    }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let context = router_context(Rate(8_000_000), 90);
+        let mut router = Red::new(&RedParams::default(), &context);
+        let mut before = router.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        router.retune(&RedParams::default(), &RouterContext { stream, ..context });
+        assert_eq!(router.stream.bits(), before.bits());
+    }
+
+    /// Thresholds that are the same, and a maximum below the minimum: nothing rises between them.
+    #[test]
+    fn a_region_of_no_width_has_no_slope() {
+        for max_th in [10.0, 5.0] {
+            let red = red(&RedParams { min_th: 10.0, max_th, ..RedParams::default() });
+            assert_eq!((red.max_th, red.slope), (10.0, 0.0));
+            assert!(near(red.gentle_slope, 0.09));
+        }
+    }
+
+    /// Draws are made where chance decides: not while an arrival cannot be picked, nor where it
+    /// must be.
+    #[test]
+    fn nothing_is_drawn_where_nothing_is_open() {
+        for (count, picked, draws) in
+            [(1.0, false, false), (39.0, true, false), (25.0, false, true)]
+        {
+            let mut red = at_average(150.0, &RedParams::default());
+            let mut before = red.stream.clone();
+            red.count = Some(count);
+            let picks = red.picks(1.0);
+            assert!(draws || picks == picked, "{count}");
+            // The 40th makes count*p_b 2, where p_a is 1.
+            assert_eq!(red.stream.bits() != before.bits(), draws, "{count}");
+        }
+    }
 }

@@ -266,4 +266,78 @@ mod tests {
         let mut ecn = Ecn::NotCapable;
         assert_eq!(rem.on_arrival(Time::ZERO, passing(&mut ecn), queue(5)), Verdict::Drop);
     }
+
+    /// p(t+1) = [p(t) + gamma*(alpha*(b(t) - b*) + x(t) - c(t))]^+ with gamma = 0.001, alpha = 0.1,
+    /// b* = 30 and c = 10 per interval, by hand; 1 - 1.001^-p beside it, where 0.036 gives 3.598
+    /// 136e-5.
+    #[test]
+    fn six_updates_of_the_printed_law() {
+        let mut rem = rem(&RemParams::default());
+        for (i, (input, waiting, price)) in (1..).zip([
+            (14, 50, 0.006), // 2 + 4
+            (20, 60, 0.019), // 3 + 10
+            (12, 40, 0.022), // 1 + 2
+            (0, 10, 0.010),  // -2 - 10
+            (10, 30, 0.010), // 0
+            (30, 90, 0.036), // 6 + 20
+        ]) {
+            for _ in 0..input {
+                rem.on_arrival(Time::ZERO, passing(&mut Ecn::NotCapable), queue(0));
+            }
+            rem.on_timer(crate::tests::ms(10 * i), queue(waiting));
+            assert!((rem.price - price).abs() < 1e-12, "{i}: {}", rem.price);
+        }
+        assert!((rem.probability - 3.598_136_5e-5).abs() < 1e-11, "{}", rem.probability);
+    }
+
+    /// ns-2's inw_: a quarter of each interval's input: 20 of 8, then of 0, are 0.25*8 = 2 and 1.5.
+    #[test]
+    fn the_input_may_be_a_mean() {
+        let mut rem = rem(&RemParams { w_in: 0.25, ..RemParams::default() });
+        for (input, mean) in [(8.0, 2.0), (0.0, 1.5), (5.5, 2.5)] {
+            rem.input = input;
+            rem.update(30.0);
+            assert!(near(rem.mean_input, mean) && rem.input == 0.0);
+        }
+    }
+
+    /// As PI's.
+    #[test]
+    fn a_price_of_zero_draws_nothing() {
+        let mut rem = rem(&RemParams::default());
+        let mut before = rem.stream.clone();
+        rem.on_arrival(Time::ZERO, passing(&mut Ecn::Ect0), queue(5));
+        assert_eq!(rem.stream.bits(), before.bits());
+    }
+
+    /// ns-2's qib_: of 20,000 packets of 40 bytes at 0.5 in 400 (sd 20) picked, where of full ones
+    /// half are; as bytes they are 0.04 of a packet of input each.
+    #[test]
+    fn small_packets_are_picked_and_counted_by_their_size() {
+        for (by_size, mean) in [(true, 400), (false, 10_000)] {
+            let mut rem =
+                rem(&RemParams { by_size, counts: Counting::Bytes, ..RemParams::default() });
+            rem.probability = 0.5;
+            let picked = (0..20_000)
+                .filter(|_| {
+                    let mut ecn = Ecn::NotCapable;
+                    let small = Passing { size: 40, ..passing(&mut ecn) };
+                    rem.on_arrival(Time::ZERO, small, queue(5)) == Verdict::Drop
+                })
+                .count();
+            assert!(picked.abs_diff(mean) < mean / 5, "{by_size}: {picked}");
+            assert!((rem.input - 800.0).abs() < 1e-6);
+        }
+    }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let mut rem = self::rem(&RemParams::default());
+        let mut before = rem.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        let context = RouterContext { stream, ..router_context(Rate(8_000_000), 90) };
+        rem.retune(&RemParams::default(), &context);
+        assert_eq!(rem.stream.bits(), before.bits());
+    }
 }

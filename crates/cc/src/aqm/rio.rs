@@ -272,4 +272,73 @@ mod tests {
         assert!(near(rio.early_out.initial(20.0), 0.1));
         assert_eq!((rio.early_in.initial(39.0), rio.early_out.initial(30.0)), (0.0, 1.0));
     }
+
+    /// 1 Mb/s: 8 ms per packet. The line is idle from 18 ms; by 98 ms both averages have aged by
+    /// ten packet times, and once more for the empty queue: 0.998^11 = 0.978 218 7. A departure
+    /// that leaves packets begins no idle time.
+    #[test]
+    fn an_idle_line_ages_both_averages() {
+        let mut rio = Rio::new(&RioParams::default(), &router_context(Rate(1_000_000), 100));
+        (rio.average_in.value, rio.average_total.value) = (20.0, 30.0);
+        rio.on_departure(ms(10), passing(&mut Ecn::NotCapable), Backlog::default());
+        let left = Backlog { packets: 1, bytes: 1000 };
+        rio.on_departure(ms(50), passing(&mut Ecn::NotCapable), left);
+        let mut ecn = Ecn::NotCapable;
+        in_place(|place| rio.admit(ms(98), passing(&mut ecn), place));
+        let (of_in, total) = (rio.average_in.value, rio.average_total.value);
+        assert!((of_in - 19.564_373).abs() < 1e-5, "{of_in}");
+        assert!((total - 29.346_561).abs() < 1e-5, "{total}");
+    }
+
+    /// 250,000 bytes/s and a depth of 1000 bytes: a packet of 1000 empties the bucket, 4 ms fill it
+    /// and 3 ms do not, and it holds no more than its depth.
+    #[test]
+    fn a_bucket_fills_at_its_rate_up_to_its_depth() {
+        let mut bucket = Bucket::default();
+        let mut takes = |at, size| bucket.takes(ms(at), (250_000.0, 1000.0), size);
+        assert_eq!([takes(0, 1000), takes(0, 1)], [true, false]);
+        assert_eq!([takes(4, 1000), takes(7, 1000), takes(8, 1000)], [true, false, true]);
+        assert_eq!([takes(1000, 1001), takes(1000, 1000)], [false, true]);
+    }
+
+    /// Groups 0 to 2 have profiles of their own, all others the last one's [bit/s]: of 8 kb/s, in
+    /// bytes 1000/s, a packet of 1000 is within it a second after the bucket's one packet, of less
+    /// it is not.
+    #[test]
+    fn each_group_has_its_profile() {
+        for (group, profile) in
+            [(0, "profile0"), (1, "profile1"), (2, "profile2"), (3, "profile3"), (9, "profile3")]
+        {
+            use crate::params::{Params, Value};
+            for other in ["profile0", "profile1", "profile2", "profile3"] {
+                let mut params = RioParams { bucket: 1.0, ..RioParams::default() };
+                for name in ["profile0", "profile1", "profile2", "profile3"] {
+                    let bps = if name == other { 8000.0 } else { 7000.0 };
+                    assert_eq!(params.set(name, Value::Number(bps)), Ok(()));
+                }
+                let mut rio = Rio::new(&params, &router_context(Rate(1_000_000), 100));
+                let (mut ecn, mut cell) = (Ecn::NotCapable, Bucket::default());
+                let classes = [0, 1000].map(|at| {
+                    let mut label = 0.0;
+                    in_place(|place| {
+                        let (label, cell) = (&mut label, &mut cell);
+                        let mut place = Place { group, label, cell, ..*place };
+                        rio.classify(ms(at), passing(&mut ecn), &mut place)
+                    })
+                });
+                assert_eq!(classes, [0, u32::from(profile != other)], "{group} {other}");
+            }
+        }
+    }
+
+    /// Draws go on where they were, whatever stream it is told of.
+    #[test]
+    fn new_parameters_leave_the_draws() {
+        let context = router_context(Rate(8_000_000), 90);
+        let mut router = Rio::new(&RioParams::default(), &context);
+        let mut before = router.stream.clone();
+        let stream = Stream::new(7, 7, "another");
+        router.retune(&RioParams::default(), &RouterContext { stream, ..context });
+        assert_eq!(router.stream.bits(), before.bits());
+    }
 }

@@ -57,3 +57,45 @@ impl weighted::Order for ByWfq {
         (params.by, [params.w0, params.w1, params.w2, params.w3])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classes::Scheduler;
+    use crate::roles::{Ecn, PacketKind, Passing, Router};
+    use crate::tests::{in_place, ms, passing, router_context};
+    use units::Rate;
+
+    /// Weights by class, the last one for all further ones; a class is a flow, a group, or ACKs and
+    /// data.
+    #[test]
+    fn classes_and_weights_are_the_parameters() {
+        for (by, class) in [(By::Flow, 7), (By::Group, 2), (By::Acks, 1)] {
+            let params = WfqParams { by, w0: 0.5, w1: 2.0, w2: 3.0, w3: 4.0 };
+            let mut router = Wfq::new(&params, &router_context(Rate(8_000_000), 100));
+            let weights = [0, 1, 2, 3, 4, 99].map(|class| router.weight(class));
+            assert_eq!(weights, [0.5, 2.0, 3.0, 4.0, 4.0, 4.0]);
+            let mut class_of = |kind| {
+                let mut ecn = Ecn::NotCapable;
+                in_place(|place| {
+                    place.group = 2;
+                    router.classify(ms(0), Passing { flow: 7, kind, ..passing(&mut ecn) }, place)
+                })
+            };
+            assert_eq!(class_of(PacketKind::Data), class);
+            assert_eq!(class_of(PacketKind::Ack), if by == By::Acks { 0 } else { class });
+        }
+    }
+
+    /// By start tags; the longest queue makes room.
+    #[test]
+    fn the_plan_is_by_start_tags() {
+        let plan = Plan {
+            order: Order::StartTags,
+            quantum: 0,
+            overflow: Overflow::Longest,
+            per_class: None,
+        };
+        assert_eq!(Wfq::plan(&WfqParams::default()), plan);
+    }
+}

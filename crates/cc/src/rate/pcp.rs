@@ -605,4 +605,90 @@ mod tests {
         hear(&mut s, 100, 100);
         assert_eq!(s.increase, 300_000.0);
     }
+
+    /// A pause ends with the first packet that leaves after it with more behind it.
+    #[test]
+    fn a_probe_waits_for_its_time_and_for_data() {
+        for (now, backlogged, begins) in
+            [(499, true, false), (499, false, false), (500, false, false), (500, true, true)]
+        {
+            let mut s = pcp();
+            (s.base, s.phase) = (100_000.0, Phase::Pause(ms(500)));
+            s.on_send(&Departing { now: ms(now), backlogged, ..departing() });
+            assert_eq!(matches!(s.phase, Phase::Burst { .. }), begins, "{now} {backlogged}");
+            assert_eq!(s.pace, if begins { s.test } else { 100_000.0 });
+        }
+    }
+
+    /// Twice the bandwidth-delay product and a probe: 100,000 bytes/s of 1000 in 100 ms are ten
+    /// packets, and five more of a probe: 30.
+    #[test]
+    fn the_window_holds_twice_the_path() {
+        let mut s = pcp();
+        s.base = 100_000.0;
+        assert!(near(s.cwnd(), 30.0), "{}", s.cwnd());
+    }
+
+    /// What the application has not got ends a probe: a pause of a round trip at the base rate.
+    #[test]
+    fn a_probe_without_data_is_given_up() {
+        let mut s = pcp();
+        (s.base, s.increase) = (100_000.0, 64_000.0);
+        s.plan();
+        send(&mut s, 200);
+        s.on_send(&Departing { now: ms(209), backlogged: false, ..departing() });
+        assert_eq!((s.phase, s.pace, s.delays.n), (Phase::Pause(ms(309)), 100_000.0, 0.0));
+        // It failed for no reason of the path's.
+        assert_eq!((s.base, s.increase), (100_000.0, 64_000.0));
+    }
+
+    /// Before the first RTT a timeout has nothing to begin again.
+    #[test]
+    fn a_timeout_before_the_first_rtt_changes_nothing() {
+        let mut s = Pcp::new(&PcpParams::default(), &sender_context(1.0));
+        s.on_send(&departing());
+        let loss =
+            Loss { now: ms(2000), kind: LossKind::Timeout, in_flight: 1, lost: 1, repeated: false };
+        s.on_loss(&loss);
+        assert_eq!((s.cwnd(), s.pacing(), s.increase), (1.0, None, 0.0));
+        // Losses that duplicate ACKs show are the next ACK's.
+        let mut s = pcp();
+        s.base = 100_000.0;
+        s.on_loss(&Loss { kind: LossKind::DupAcks, ..loss });
+        assert_eq!(s.base, 100_000.0);
+    }
+
+    /// A line through (0, 2), (1, 2) and (2, 2) s has no slope, however far from 0 its delays are;
+    /// that of two points has no error.
+    #[test]
+    fn a_line_is_of_the_differences() {
+        let line = |points: &[(u64, u64)]| {
+            let mut line = Line::default();
+            points.iter().for_each(|&(x, y)| line.add(ms(x), Span::from_millis(y)));
+            line.slope().expect("two points")
+        };
+        assert_eq!(line(&[(0, 2000), (1000, 2000), (2000, 2000)]), (0.0, 0.0));
+        let (slope, error) = line(&[(500, 3000), (1500, 2000)]);
+        assert!(near(slope, -1.0) && error == 0.0);
+        let mut same = Line::default();
+        [10, 20].iter().for_each(|&y| same.add(ms(7), Span::from_millis(y)));
+        assert_eq!(same.slope(), None);
+    }
+
+    /// A watch is over with the first packet that left a round trip after its beginning: one that
+    /// left at 200 ms of a watch from 100 ms on ends it, one at 199 ms is of it.
+    #[test]
+    fn a_watch_is_of_a_round_trip() {
+        for (sent, last, queue) in [(199, (ms(199), 110), 0.0), (200, (ms(150), 110), 0.010)] {
+            let mut s = pcp();
+            (s.base, s.phase) = (110_000.0, Phase::Pause(Time::NEVER));
+            for (sent, rtt) in [(100, 105), (150, 110), (sent, 110)] {
+                hear(&mut s, sent + rtt, rtt);
+            }
+            assert!(near(s.queue, queue), "{sent}: {}", s.queue);
+            if queue == 0.0 {
+                assert_eq!(s.watch.last, (last.0, Span::from_millis(last.1)));
+            }
+        }
+    }
 }

@@ -586,4 +586,127 @@ mod tests {
             assert!(near(s.x, after), "{x}: {}", s.x);
         }
     }
+
+    /// Section 4.5 with RTTs of 40, 90 and 10 ms, whose roots are 0.2, 0.3 and 0.1: R_sqmean is
+    /// 0.2, 0.9*0.2 + 0.1*0.3 = 0.21 and 0.9*0.21 + 0.1*0.1 = 0.199, and X_inst is X times R_sqmean
+    /// over the root.
+    #[test]
+    fn damping_goes_by_the_root_of_the_last_sample() {
+        let params = TfrcParams { damping: true, ..TfrcParams::default() };
+        let mut s = Tfrc::new(&params, &sender_context(1.0));
+        for (i, rtt, ratio) in [(1, 40, 1.0), (2, 90, 0.7), (3, 10, 1.99)] {
+            let x = report(&mut s, 200 * i, rtt, 1e6, 0.01);
+            assert!(near(s.x_inst / x, ratio), "{rtt}: {}", s.x_inst / x);
+            assert_eq!(s.pacing(), Some(Rate((s.x_inst * 8.0) as u64)));
+        }
+        // Without damping it is X itself.
+        let mut s = tfrc();
+        report(&mut s, 200, 40, 1e6, 0.01);
+        report(&mut s, 400, 90, 1e6, 0.01);
+        assert_eq!(s.x_inst, s.x);
+    }
+
+    /// Section 4.4 and D3: without any report the rate of a packet per second halves each 2 s, down
+    /// to a packet in 64 s, and one more packet may leave each time.
+    #[test]
+    fn without_a_first_report_it_halves_down_to_one_packet_in_64_s() {
+        let mut s = tfrc();
+        s.on_send(&departing());
+        for (i, x) in (1..).zip([500.0, 250.0, 125.0, 62.5, 31.25, 15.625, 15.625, 15.625]) {
+            let due = s.next_timer();
+            assert_eq!(due, ms(2000 * i));
+            s.on_timer(due);
+            assert_eq!((s.x, s.x_inst, s.cwnd()), (x, x, i as f64 + 1.0));
+        }
+    }
+
+    /// Section 4.3: 40,000 bytes/s at first; 300 ms later 80,000, as twice the 60,000 that arrived
+    /// is more; and where the application was the limit twice the most that ever arrived, 120,000.
+    #[test]
+    fn a_data_limited_sender_may_send_twice_the_most_that_arrived() {
+        let mut s = tfrc();
+        report(&mut s, 0, 100, 0.0, 0.0);
+        assert!(near(report(&mut s, 300, 100, 60_000.0, 0.0), 80_000.0));
+        s.on_send(&Departing { now: ms(899), backlogged: false, ..departing() });
+        let header = TfrcHeader { rtt: 0.0, x_recv: 10_000.0, p: 0.0 };
+        s.on_ack(&Ack { now: ms(900), rtt: Some(Span::from_millis(100)), header, ..ack(1) });
+        assert!(near(s.x, 120_000.0), "{}", s.x);
+    }
+
+    /// Section 4.3: X_recv_set has the values of two RTTs: one 200 ms old counts, at 201 ms it is
+    /// gone.
+    #[test]
+    fn what_arrived_two_round_trips_ago_still_counts() {
+        for (at, x) in [(500, 100_000.0), (501, 60_000.0)] {
+            let mut s = tfrc();
+            report(&mut s, 0, 100, 0.0, 0.0);
+            report(&mut s, 300, 100, 50_000.0, 0.0);
+            assert!(near(report(&mut s, at, 100, 30_000.0, 0.0), x), "{at}: {}", s.x);
+        }
+    }
+
+    /// Section 4.4: at p = 1 the equation gives 41.0988 bytes/s at 100 ms (above), so that two
+    /// packets take 48.663 s, which is more than four RTTs.
+    #[test]
+    fn the_nofeedback_timer_waits_for_two_packets() {
+        let mut s = tfrc();
+        report(&mut s, 0, 100, 0.0, 0.0);
+        report(&mut s, 300, 100, 1e6, 1.0);
+        assert!((s.next_timer().as_secs() - 0.3 - 48.663).abs() < 2e-3, "{:?}", s.next_timer());
+    }
+
+    /// Section 6.3.1: at least half a packet per RTT, 5000 bytes/s, where 200 arrived. There the
+    /// equation's bracket is 2: at p = 0.206 428 9, 0.370 970 7 + 12*0.278 228*0.206 428 9*(1 +
+    /// 1.363 612).
+    #[test]
+    fn the_first_interval_is_of_half_a_packet_per_rtt_at_least() {
+        let params = TfrcParams { ecn: true, ..TfrcParams::default() };
+        let mut sink = TfrcReporter::new(&params, &sender_context(1.0));
+        sink.on_data(&arrived(0, 0));
+        let marked = Arrived { ecn: Ecn::Ce, ..arrived(1, 5000) };
+        let p = sink.on_data(&marked).expect("a loss event").p;
+        assert!((p - 0.206_428_9).abs() < 1e-6, "{p}");
+    }
+
+    /// A report that makes no sense says nothing: no RTT, a rate or a loss event rate that cannot
+    /// be.
+    #[test]
+    fn reports_that_make_no_sense_are_left_out() {
+        let mut s = tfrc();
+        report(&mut s, 100, 100, 0.0, 0.0);
+        let rtt = Some(Span::from_millis(100));
+        for (rtt, x_recv, p) in [
+            (None, 1e4, 0.01),
+            (Some(Span::ZERO), 1e4, 0.01),
+            (rtt, -1.0, 0.01),
+            (rtt, f64::NAN, 0.01),
+            (rtt, 2e15, 0.01),
+            (rtt, 1e4, 1.5),
+            (rtt, 1e4, -0.1),
+        ] {
+            let header = TfrcHeader { rtt: 0.0, x_recv, p };
+            s.on_ack(&Ack { now: ms(500), rtt, header, ..ack(1) });
+            assert_eq!((s.x, s.p, s.next_timer()), (40_000.0, 0.0, ms(500)), "{x_recv} {p}");
+        }
+    }
+
+    /// RFC 5348, section 4.4, after losses: an idle sender for which less than the recover rate of
+    /// 40,000 bytes/s arrived keeps its rate; one for which as much did goes to X_recv, as the
+    /// equation's 112,332 are more than twice that; an active one goes in either case.
+    #[test]
+    fn an_idle_sender_keeps_what_is_below_the_recover_rate() {
+        for (x_recv, active, x) in
+            [(40_000.0, false, 40_000.0), (39_999.0, false, 99_000.0), (39_999.0, true, 39_999.0)]
+        {
+            let mut s = tfrc();
+            report(&mut s, 0, 100, 0.0, 0.0);
+            report(&mut s, 300, 100, 1e6, 0.01);
+            s.received = [(x_recv, ms(300)), (0.0, Time::ZERO), (0.0, Time::ZERO)];
+            (s.x, s.active) = (99_000.0, active);
+            s.on_timer(ms(700));
+            assert!(near(s.x, x), "{x_recv} {active}: {}", s.x);
+            // The timer runs anew: max(4*R, 2*s/X) = 400 ms.
+            assert_eq!((s.next_timer(), s.active), (ms(1100), false));
+        }
+    }
 }

@@ -316,4 +316,39 @@ mod tests {
         assert_eq!(history.discounts[..3], [1.0, 0.5, 0.5]);
         assert!(near(history.rate(), 2.0 / 1100.0));
     }
+
+    /// Section 5.1: copies of a packet and late ones are no packets of higher numbers: 1 and 2 are
+    /// lost with the third number above them, and their coming after that changes nothing (D7).
+    #[test]
+    fn copies_and_late_packets_make_nothing_lost() {
+        let mut history = History::new(true);
+        let rtt = Span::from_millis(100);
+        let mut at = 0;
+        let mut arrives = |seq| {
+            at += 1;
+            (history.arrived((seq, ms(at)), rtt, || 8.0), history.edge, history.rate())
+        };
+        for seq in [0, 3, 3, 3, 0, 4, 4] {
+            assert_eq!(arrives(seq), (false, 1, 0.0), "{seq}");
+        }
+        assert_eq!(arrives(5), (true, 6, 1.0 / 8.0));
+        for seq in [1, 2, 5] {
+            assert_eq!(arrives(seq), (false, 6, 1.0 / 8.0), "{seq}");
+        }
+        assert_eq!(arrives(6), (false, 7, 1.0 / 8.0));
+    }
+
+    /// Section 5.4 over nine events of which each interval is one more than the one before, 10 to
+    /// 17: the oldest of the nine, 9, is forgotten. (17 + 16 + 15 + 14 + 0.8*13 + 0.6*12 + 0.4*11 +
+    /// 0.2*10) over 6 are 86/6.
+    #[test]
+    fn eight_intervals_count() {
+        let mut history = History::new(false);
+        history.event = Some((0, ms(0)));
+        for interval in 9..=17 {
+            history.close(f64::from(interval));
+        }
+        assert_eq!((history.known, history.intervals[7]), (8, 10.0));
+        assert!(near(history.rate(), 6.0 / 86.0), "{}", history.rate());
+    }
 }

@@ -115,4 +115,12 @@ mod tests {
         window.on_loss(&loss(LossKind::Timeout, 36));
         assert_eq!((window.cwnd(), window.frame.ssthresh), (1.0, 18.0));
     }
+
+    /// A loss before any RTT leaves the least, a half.
+    #[test]
+    fn without_an_rtt_a_cut_halves() {
+        let mut window = avoiding::<AimdQueue>(100.0, &[]);
+        window.on_loss(&lost(0, 100));
+        assert_eq!((window.cwnd(), window.avoidance.beta), (50.0, 0.5));
+    }
 }

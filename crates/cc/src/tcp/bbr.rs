@@ -778,4 +778,107 @@ mod tests {
         }
         assert_eq!(begun, [true, false, true, true, true, true, true, true]);
     }
+
+    /// bbr_min_tso_segs: one packet below 1.2 Mb/s, two from there on.
+    #[test]
+    fn an_aggregate_is_of_two_packets_from_1_2_mbps_on() {
+        let mut bbr = bbr();
+        for (pacing, packets) in [(1_199_999, 1), (1_200_000, 2), (8_000_000, 2), (80_000_000, 9)] {
+            bbr.pacing = Rate(pacing);
+            assert_eq!(bbr.aggregate(), packets, "{pacing}");
+        }
+    }
+
+    /// bbr_set_cwnd: "cwnd < target_cwnd || delivered < init_cwnd" grows before the pipe is full,
+    /// and from then on up to the target; never below four packets.
+    #[test]
+    fn the_window_grows_up_to_its_target() {
+        for (full, cwnd, acked, after) in [
+            (false, 79, 5, 84),
+            (false, 80, 5, 80),
+            (true, 79, 5, 80),
+            (true, 100, 5, 80),
+            (false, 1, 1, 4),
+        ] {
+            let mut bbr = cruising(2, 0);
+            (bbr.full_bw_reached, bbr.cwnd) = (full, cwnd);
+            bbr.set_cwnd(&ack(acked), (Mending::Open, Mending::Open));
+            assert_eq!(bbr.cwnd, after, "{full} {cwnd}");
+        }
+    }
+
+    /// bbr_save_cwnd: what was there in good times, and else the most.
+    #[test]
+    fn the_window_before_trouble_is_saved() {
+        for (mode, recovering, saved) in [
+            (Mode::ProbeBw, false, 40),
+            (Mode::ProbeRtt, false, 80),
+            (Mode::ProbeBw, true, 80),
+            (Mode::ProbeRtt, true, 80),
+        ] {
+            let mut bbr = cruising(2, 0);
+            bbr.episode.on_ack(&Ack { recovering, ..ack::<Stamp>(0) });
+            (bbr.mode, bbr.cwnd, bbr.prior_cwnd) = (mode, 40, 80);
+            bbr.save_cwnd();
+            assert_eq!(bbr.prior_cwnd, saved, "{mode:?} {recovering}");
+        }
+    }
+
+    /// bbr_check_full_bw_reached looks at rounds' ends and at samples that the application does not
+    /// limit.
+    #[test]
+    fn a_plateau_is_of_whole_rounds_with_data() {
+        for (round_start, limited, count) in [(true, false, 1), (false, false, 0), (true, true, 0)]
+        {
+            let mut bbr = cruising(2, 0);
+            (bbr.full_bw_reached, bbr.full_bw, bbr.round_start) = (false, 1000.0, round_start);
+            bbr.check_full_bw(&sample(1000.0, limited));
+            assert_eq!(bbr.full_bw_count, count, "{round_start} {limited}");
+        }
+    }
+
+    /// bbr_set_cwnd: below TCP_INIT_CWND delivered, ten, the window grows whatever the target,
+    /// which four packets are for a BDP of one.
+    #[test]
+    fn a_window_grows_until_ten_are_delivered() {
+        for (delivered, after) in [(9, 85), (10, 80)] {
+            let mut bbr = bbr();
+            bbr.bw.update(BW_ROUNDS, 0, 25.0);
+            (bbr.min_rtt, bbr.cwnd) = (Some(RTT), 80);
+            bbr.sampler.on_ack(&ack(delivered));
+            bbr.set_cwnd(&ack(5), (Mending::Open, Mending::Open));
+            assert_eq!(bbr.cwnd, after, "{delivered}");
+        }
+    }
+
+    /// CA_EVENT_TX_START: with nothing in flight after a gap; in ProbeRTT it may be over, in
+    /// Startup the pace stays.
+    #[test]
+    fn a_restart_from_idle_ends_probe_rtt() {
+        for (mode, in_flight, limited, then) in [
+            (Mode::ProbeRtt, 0, true, Mode::ProbeBw),
+            (Mode::ProbeRtt, 1, true, Mode::ProbeRtt),
+            (Mode::ProbeRtt, 0, false, Mode::ProbeRtt),
+            (Mode::Startup, 0, true, Mode::Startup),
+        ] {
+            let mut bbr = cruising(2, 0);
+            (bbr.mode, bbr.probe_rtt_done, bbr.pacing) = (mode, Some(ms(100)), Rate(1_000_000));
+            if limited {
+                bbr.sampler.mark_limited(0);
+            }
+            bbr.on_send(&Departing { now: ms(101), in_flight, ..departing() });
+            assert_eq!((bbr.mode, bbr.pacing), (then, Rate(1_000_000)), "{in_flight} {limited}");
+            assert_eq!(bbr.idle_restart, in_flight == 0 && limited);
+        }
+    }
+
+    /// bbr_update_ack_aggregation leaves out an ACK that delivers nothing.
+    #[test]
+    fn an_ack_of_nothing_is_no_aggregate() {
+        let params = BbrParams { aggregation: true, ..BbrParams::default() };
+        let mut bbr = Bbr::new(&params, &sender_context(10.0));
+        let sample = RateSample { rate: 1000.0, ..RateSample::default() };
+        bbr.update_aggregation(&Ack { now: ms(100), ..ack(0) }, &sample);
+        assert_eq!(bbr.aggregates.map(|aggregates| aggregates.start), Some(Time::ZERO));
+    }
 }

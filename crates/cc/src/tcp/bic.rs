@@ -228,4 +228,30 @@ mod tests {
         assert_eq!((window.cwnd(), window.frame.ssthresh), (1.0, 875.0));
         assert_eq!(window.avoidance.max_win, f64::INFINITY);
     }
+
+    /// "cwnd < low_window" is Reno's (section III.C): at 14 packets the search is on, which without
+    /// a maximum takes S_max = 32 per RTT; so it is with a loss, which takes an eighth.
+    #[test]
+    fn at_low_window_it_is_bic() {
+        let mut window = avoiding::<Bic>(14.0, &[]);
+        window.on_ack(&ack(1));
+        assert!(near(window.cwnd(), 14.0 + 32.0 / 14.0), "{}", window.cwnd());
+        let mut window = avoiding::<Bic>(14.0, &[]);
+        window.on_loss(&lost(0, 14));
+        assert_eq!((window.cwnd(), window.avoidance.max_win), (12.25, 14.0));
+    }
+
+    /// Max probing doubles with the ACK that brings the window to its target: of 1000.9995 packets
+    /// the one that adds 1/1000.9995 passes 1001, of 1000.998 it does not.
+    #[test]
+    fn a_target_is_reached_by_the_ack_that_passes_it() {
+        for (cwnd, step) in [(1000.9995, 2.0), (1000.998, 1.0)] {
+            let mut window = avoiding::<Bic>(1000.0, &[]);
+            window.on_loss(&lost(0, 1000));
+            window.frame.cwnd = cwnd;
+            (window.avoidance.ss_cwnd, window.avoidance.ss_target) = (1.0, 1001.0);
+            window.on_ack(&ack(1));
+            assert_eq!(window.avoidance.ss_cwnd, step, "{cwnd}");
+        }
+    }
 }

@@ -181,4 +181,47 @@ mod tests {
         window.on_loss(&lost(0, 100));
         assert_eq!((window.cwnd(), window.avoidance.dwnd), (50.0, 20.0));
     }
+
+    /// Eq. (5) is of congestion avoidance: in slow start, in recovery, with an echo of congestion
+    /// and without an RTT in the round dwnd stands; F3: an unused window does not grow by delay,
+    /// but falls.
+    #[test]
+    fn dwnd_moves_in_congestion_avoidance_alone() {
+        let usual = timed(0, 100, 100);
+        for (ack, ssthresh, dwnd) in [
+            (usual, 256.0, 12.0),
+            (usual, 257.0, 5.0),
+            (Ack { recovering: true, ..usual }, 256.0, 5.0),
+            (Ack { ece: true, ..usual }, 256.0, 5.0),
+            (Ack { rtt: None, ..usual }, 256.0, 5.0),
+            (Ack { min_rtt: None, ..usual }, 256.0, 5.0),
+            (Ack { in_flight: 254, ..usual }, 256.0, 5.0),
+            (Ack { in_flight: 255, ..usual }, 256.0, 12.0),
+            (Ack { in_flight: 0, ..timed(0, 200, 100) }, 256.0, 0.0),
+        ] {
+            let mut window = with_dwnd(256.0, 5.0);
+            (window.frame.nxt, window.frame.ssthresh) = (256, ssthresh);
+            window.on_ack(&ack);
+            assert!(near(window.avoidance.dwnd, dwnd), "{ack:?}: {}", window.avoidance.dwnd);
+        }
+    }
+
+    /// gamma = 30: at a fifth of 150 packets, 30, dwnd falls by as many.
+    #[test]
+    fn the_backlog_of_gamma_is_too_much() {
+        let mut compound = with_dwnd(160.0, 50.0).avoidance;
+        compound.params.gamma = 32.0;
+        // 160*(1 - 0.75/1) = 40 and 128*(1 - 0.75) = 32, exactly.
+        assert!(near(compound.next(160.0, 0.75, 1.0), 10.0));
+        assert!(near(compound.next(128.0, 0.75, 1.0), 18.0));
+        assert!(compound.next(127.0, 0.75, 1.0) > 50.0);
+    }
+
+    /// D3: a timeout leaves ssthresh at half of both parts, and no dwnd.
+    #[test]
+    fn a_timeout_ends_the_delay_based_part() {
+        let mut window = with_dwnd(100.0, 40.0);
+        window.on_loss(&crate::tests::loss(LossKind::Timeout, 100));
+        assert_eq!((window.cwnd(), window.frame.ssthresh, window.avoidance.dwnd), (1.0, 50.0, 0.0));
+    }
 }

@@ -445,4 +445,55 @@ mod tests {
         least.add(window, ms(10_100), 0.05);
         assert_eq!(least.get(), 0.05);
     }
+
+    /// In slow start there is no velocity, in either way of counting.
+    #[test]
+    fn slow_start_has_no_velocity() {
+        for velocity in ["paper", "code"] {
+            let mut copa = copa(&[("velocity", Value::Choice(velocity))]);
+            for i in 1..=8 {
+                copa.on_ack(&timed(101 * i, 100, 100));
+                assert_eq!((copa.velocity, copa.slow_start), (1.0, true), "{velocity} {i}");
+            }
+        }
+    }
+
+    /// Nichols's filter over 12 ms: within a quarter of it, 3, nothing more is taken for the second
+    /// least, and within a half, 6, nothing for the third.
+    #[test]
+    fn the_quarter_and_the_half_are_over_after_their_end() {
+        let run = |steps: &[(u64, f64, f64)]| {
+            let mut least = Least::NEW;
+            for &(at, value, got) in steps {
+                least.add(Span::from_millis(12), ms(at), value);
+                assert_eq!(least.get(), got, "{at}");
+            }
+        };
+        run(&[(0, 0.1, 0.1), (2, 0.2, 0.1), (4, 0.3, 0.1), (13, 0.9, 0.3)]);
+        run(&[(0, 0.1, 0.1), (3, 0.2, 0.1), (4, 0.3, 0.1), (13, 0.9, 0.3)]);
+        let half = [(0, 0.1, 0.1), (4, 0.2, 0.1), (6, 0.3, 0.1), (7, 0.4, 0.1)];
+        run(&[half[0], half[1], half[2], half[3], (13, 0.9, 0.2), (17, 0.9, 0.4)]);
+        run(&[(0, 0.1, 0.1), (4, 0.3, 0.1), (5, 0.2, 0.1), (13, 0.9, 0.2)]);
+        run(&[(0, 0.1, 0.1), (4, 0.3, 0.1), (12, 0.9, 0.1), (13, 0.9, 0.3)]);
+    }
+
+    /// A loss halves 1/delta: 10 to 5, and 3 to no less than the default mode's 2; within an
+    /// RTTstanding only once.
+    #[test]
+    fn a_loss_halves_what_is_kept_in_the_queue() {
+        for (delta, then) in [(0.1, 0.2), (1.0 / 3.0, 0.5), (0.5, 0.5)] {
+            let mut copa = copa(&[]);
+            copa.on_ack(&timed(0, 100, 100));
+            (copa.delta, copa.competes, copa.slow_start) = (delta, true, false);
+            copa.on_loss(&Loss { now: ms(100), ..loss(LossKind::DupAcks, 20) });
+            assert!(near(copa.delta, then), "{delta}: {}", copa.delta);
+            assert_eq!((copa.lost, copa.changed), (ms(100), ms(100)));
+            copa.delta = 0.1;
+            copa.on_loss(&Loss { now: ms(199), ..loss(LossKind::DupAcks, 20) });
+            assert_eq!(copa.delta, 0.1);
+            copa.competes = false;
+            copa.on_loss(&Loss { now: ms(900), ..loss(LossKind::DupAcks, 20) });
+            assert_eq!(copa.delta, 0.1);
+        }
+    }
 }

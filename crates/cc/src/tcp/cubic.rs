@@ -509,4 +509,46 @@ mod tests {
         assert_eq!((window.cwnd(), window.avoidance.w_max), (120.0, 100.0));
         assert!(near(window.frame.ssthresh, 70.0));
     }
+
+    /// Section 4.7: "if cwnd < W_max" lowers the maximum; a second loss at the same window does
+    /// not.
+    #[test]
+    fn a_loss_at_the_same_window_keeps_the_maximum() {
+        for (second, w_max) in [(1000.0, 1000.0), (999.0, 849.15)] {
+            let mut window = avoiding::<Cubic>(1000.0, &[]);
+            window.on_loss(&lost(0, 1000));
+            window.frame.cwnd = second;
+            window.on_loss(&lost(1000, 1000));
+            assert!(near(window.avoidance.w_max, w_max), "{}", window.avoidance.w_max);
+        }
+    }
+
+    /// tcp_cong_avoid_ai with w = 10: 9 and 1 are one packet; 10 are one at once, and what comes
+    /// counts anew; 25 are two, and 5 are left. w = 0 counts as 1.
+    #[test]
+    fn linux_counts_what_is_left() {
+        for (cnt, before, delivered, more, left) in [
+            (10, 9, 1, 1, 0),
+            (10, 8, 1, 0, 9),
+            (10, 10, 1, 1, 1),
+            (10, 0, 25, 2, 5),
+            (0, 0, 3, 3, 0),
+        ] {
+            let mut counts = Counts { cnt, cwnd_cnt: before, ..Counts::default() };
+            assert_eq!((counts.take(delivered), counts.cwnd_cnt), (more, left), "{before}");
+        }
+    }
+
+    /// bictcp_recalc_ssthresh and bictcp_reset: a timeout forgets the counts, a loss does not;
+    /// 717/1024 of 100 whole packets are 70.
+    #[test]
+    fn linux_forgets_its_counts_at_a_timeout() {
+        for (kind, left) in [(LossKind::DupAcks, 7), (LossKind::Timeout, 0)] {
+            let mut window = avoiding::<Cubic>(100.9, &[("update", Value::Choice("linux"))]);
+            window.avoidance.counts = Some(Counts { cwnd_cnt: 7, ..Counts::default() });
+            window.on_loss(&loss(kind, 100));
+            let counts = window.avoidance.counts.as_ref().expect("Linux's");
+            assert_eq!((window.frame.ssthresh, counts.cwnd_cnt), (70.0, left));
+        }
+    }
 }

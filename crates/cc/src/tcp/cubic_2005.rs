@@ -177,4 +177,19 @@ mod tests {
         window.on_ack(&timed(5000, 100, 100));
         assert_eq!((window.avoidance.w_max, window.avoidance.k), (80.0, 0.0));
     }
+
+    /// Without the TCP mode the same loss leaves the cubic function alone: at 1.5 s of RTTs of 100
+    /// ms it aims at 0.4*(1.6 - 1.709976)^3 + 10 = 9.999468, an eighth of the way from 8 per ACK.
+    /// Without an RTT there is no TCP mode either, and no growth at all.
+    #[test]
+    fn the_tcp_mode_needs_its_parameter_and_an_rtt() {
+        let mut window = avoiding::<Cubic2005>(10.0, &[("tcp_friendly", Value::Flag(false))]);
+        window.on_loss(&lost(0, 10));
+        window.on_ack(&timed(1500, 100, 100));
+        assert!((window.cwnd() - 8.249_933_5).abs() < 1e-6, "{}", window.cwnd());
+        let mut window = avoiding::<Cubic2005>(10.0, &[]);
+        window.on_loss(&lost(0, 10));
+        window.on_ack(&Ack { srtt: None, ..timed(1500, 100, 100) });
+        assert_eq!(window.cwnd(), 8.0);
+    }
 }

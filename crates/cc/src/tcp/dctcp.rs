@@ -332,4 +332,13 @@ mod tests {
         // 4 of 8 marked: alpha = 1/16 * 1/2, at the ACK that reaches 8 = WindowEnd.
         assert!(near(window.avoidance.alpha, 0.031_25));
     }
+
+    /// A window of data whose packets SACK had all delivered in the one before has nothing to
+    /// average.
+    #[test]
+    fn a_window_without_packets_leaves_alpha() {
+        let mut window = avoiding::<Dctcp>(8.0, &[("alpha_0", Value::Number(0.5))]);
+        window.on_ack(&Ack { acked: 1, delivered: 0, ..plain() });
+        assert_eq!(window.avoidance.alpha, 0.5);
+    }
 }

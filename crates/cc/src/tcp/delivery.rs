@@ -330,4 +330,13 @@ mod tests {
         assert!(after(1, 0) && !after(0, 1) && !after(7, 7));
         assert!(after(2, u32::MAX - 3) && !after(u32::MAX - 3, 2));
     }
+
+    /// A flight beyond 31 bits, which no run has, is the most there is, and no mark of a gap.
+    #[test]
+    fn a_flight_has_31_bits() {
+        let mut sampler = RateSampler::NEW;
+        let stamp = send(&mut sampler, ms(0), u32::MAX);
+        let sample = acked(&mut sampler, ms(40), stamp, 1);
+        assert_eq!((sample.tx_in_flight, sample.limited), (u32::MAX >> 1, false));
+    }
 }

@@ -280,4 +280,29 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 16));
         assert_eq!((s.cwnd(), s.target), (1.0, 1.0));
     }
+
+    /// Without an RTT there is no law: the window stands, round after round.
+    #[test]
+    fn without_a_sample_the_window_stands() {
+        let mut s = fast(10.0, 8.0);
+        for seq in 0..40 {
+            s.on_send(&Departing { seq, ..departing() });
+            s.on_ack(&Ack { now: ms(seq), ..ack(1) });
+            assert_eq!((s.cwnd(), s.target), (8.0, 8.0));
+        }
+    }
+
+    /// D5: a packet less than the window in flight is a window in use, eight of ten are not. In
+    /// recovery no update begins.
+    #[test]
+    fn an_update_needs_a_window_in_use() {
+        for (in_flight, recovering, target) in [(9, false, 20.0), (8, false, 10.0), (9, true, 10.0)]
+        {
+            let mut s = fast(100.0, 10.0);
+            set(&mut s, 100.0, 100.0);
+            s.on_send(&departing());
+            s.on_ack(&Ack { in_flight, recovering, ..ack(1) });
+            assert_eq!(s.target, target, "{in_flight} {recovering}");
+        }
+    }
 }

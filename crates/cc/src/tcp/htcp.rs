@@ -274,4 +274,45 @@ mod tests {
         }
         assert!(near(window.avoidance.b, 500.0), "{}", window.avoidance.b);
     }
+
+    /// Section 3: a rate that has changed by Delta_B itself, a quarter of 1000 here, is no change;
+    /// and without the switch none is.
+    #[test]
+    fn a_change_of_delta_b_is_none() {
+        for (switch, now, beta) in
+            [(true, 1250.0, 0.6), (true, 750.0, 0.6), (true, 1251.0, 0.5), (false, 2000.0, 0.6)]
+        {
+            let mut window = with_rates(60, 100, 1000.0, now);
+            window.avoidance.params.delta_b = 0.25;
+            window.avoidance.params.bandwidth_switch = switch;
+            window.on_loss(&lost(0, 1000));
+            assert!(near(window.cwnd(), 1000.0 * beta), "{switch} {now}");
+        }
+    }
+
+    /// D1: a rate within three RTTs of the loss replaces the average, a later one counts a quarter:
+    /// (3*1000 + 2000)/4 = 1250. In recovery nothing is measured, and no largest RTT.
+    #[test]
+    fn three_round_trips_after_a_loss_the_average_begins() {
+        for (now, b) in [(300, 2000.0), (301, 1250.0)] {
+            let mut window = avoiding::<Htcp>(1000.0, &[]);
+            window.avoidance.b = 1000.0;
+            window.avoidance.since = crate::tests::ms(now - 100);
+            window.on_ack(&Ack { delivered: 200, ..timed(now, 100, 100) });
+            assert!(near(window.avoidance.b, b), "{now}: {}", window.avoidance.b);
+        }
+        let mut window = avoiding::<Htcp>(1000.0, &[]);
+        window.on_ack(&Ack { delivered: 200, recovering: true, ..timed(500, 100, 90) });
+        let htcp = &window.avoidance;
+        assert_eq!((htcp.b, htcp.delivered, htcp.since), (0.0, 0.0, crate::tests::ms(500)));
+        assert_eq!((htcp.rtt_min, htcp.rtt_max), (Span::from_millis(90), Span::ZERO));
+    }
+
+    /// Before the first RTT there is nothing to scale by: alpha(3 s) is 22.
+    #[test]
+    fn without_an_rtt_nothing_is_scaled() {
+        let mut window = avoiding::<Htcp>(1000.0, &[]);
+        window.on_ack(&Ack { rtt: None, min_rtt: None, srtt: None, ..timed(3000, 100, 100) });
+        assert!(near(window.cwnd(), 1000.022), "{}", window.cwnd());
+    }
 }

@@ -255,4 +255,28 @@ mod tests {
         window.on_loss(&lost(0, 8));
         assert!(near(window.cwnd(), 4.0625));
     }
+
+    /// A path that never queues: d_a = d_m = 0 is no large delay, and the increase stays alpha_max.
+    #[test]
+    fn without_any_queue_the_increase_is_the_largest() {
+        let mut window = avoiding::<Illinois>(100.0, &[]);
+        for _ in 0..3 {
+            round_trip(&mut window, 10, &timed(0, 100, 100));
+        }
+        window.avoidance.end_round();
+        assert_eq!((window.avoidance.alpha, window.avoidance.beta), (10.0, 0.125));
+        assert!(!window.avoidance.above);
+    }
+
+    /// "W < W_thresh" is Reno's: at 10 packets a delay of 10 ms in 100 takes an eighth and adds
+    /// 2.538 462.
+    #[test]
+    fn at_the_threshold_it_is_illinois() {
+        let mut window = at(10.0, 110);
+        window.on_ack(&timed(0, 110, 100));
+        assert!((window.cwnd() - 10.253_846_2).abs() < 1e-6, "{}", window.cwnd());
+        let mut window = at(10.0, 110);
+        window.on_loss(&lost(0, 10));
+        assert!(near(window.cwnd(), 8.75), "{}", window.cwnd());
+    }
 }

@@ -163,4 +163,29 @@ mod tests {
         window.on_loss(&loss(LossKind::Timeout, 10));
         assert_eq!(window.cwnd(), 1.0);
     }
+
+    /// An RTT of 0 and no RTT give no rate, and a mark before there is one changes nothing.
+    #[test]
+    fn without_a_rate_a_mark_changes_nothing() {
+        let mut window = avoiding::<Jersey>(20.0, &[]);
+        window.frame.nxt = 40;
+        for srtt in [None, Some(Span::ZERO)] {
+            window.on_ack(&Ack { srtt, code: Ecn::Ce, ..timed(1000, 100, 80) });
+            assert_eq!((window.avoidance.rate, window.cwnd()), (0.0, 20.0));
+        }
+    }
+
+    /// Losses of the window of data that a mark came in are of congestion: up to packet 39 where 40
+    /// had been sent, and not the one behind it.
+    #[test]
+    fn a_mark_warns_of_what_was_sent_before_it() {
+        for (una, left) in [(39, 8.0), (40, 20.0)] {
+            let mut window = avoiding::<Jersey>(20.0, &[]);
+            let jersey = &mut window.avoidance;
+            (jersey.rate, jersey.rtt_min, jersey.warned) = (100.0, Span::from_millis(80), 40);
+            window.frame.una = una;
+            window.on_loss(&lost(1000, 20));
+            assert!(near(window.cwnd(), left), "{una}: {}", window.cwnd());
+        }
+    }
 }

@@ -158,4 +158,42 @@ mod tests {
         assert!(near(window.cwnd(), 10.1));
         assert_eq!(window.ecn(), EcnUse::Codes(Ecn::Ect1));
     }
+
+    /// A level that was answered in this window of data changes nothing, ssthresh neither, though
+    /// the window has grown since: 80 of 100, then 1/80 more.
+    #[test]
+    fn a_level_answered_changes_no_threshold() {
+        let mut window = avoiding::<Mecn>(100.0, &[]);
+        window.frame.nxt = 100;
+        window.on_ack(&told(Ecn::Ect0));
+        window.on_ack(&told(Ecn::Ect1));
+        assert!(near(window.cwnd(), 80.0125));
+        window.on_ack(&told(Ecn::Ect0));
+        assert!(near(window.cwnd(), 80.0125) && near(window.frame.ssthresh, 80.0));
+        // Recovery has had its cut.
+        window.on_ack(&Ack { recovering: true, ..told(Ecn::Ce) });
+        assert!(near(window.cwnd(), 80.0125));
+    }
+
+    /// An ACK of two packets has the higher level.
+    #[test]
+    fn an_ack_has_the_highest_level() {
+        let arrived = |ecn, pending: Option<Ecn>| Arrived {
+            now: units::Time::ZERO,
+            seq: 0,
+            expected: 1,
+            size: 1000,
+            header: (),
+            ecn,
+            pending: pending.map(|code| Feedback { header: (), code }),
+        };
+        for (ecn, pending, code) in [
+            (Ecn::Ect1, None, Ecn::Ect1),
+            (Ecn::Ect0, Some(Ecn::Ce), Ecn::Ce),
+            (Ecn::Ce, Some(Ecn::Ect0), Ecn::Ce),
+            (Ecn::Ect0, Some(Ecn::Ect1), Ecn::Ect0),
+        ] {
+            assert_eq!(MecnReceiver.on_data(&arrived(ecn, pending)).code, code);
+        }
+    }
 }

@@ -750,4 +750,67 @@ mod tests {
         round(&mut slow_start, &mut frame, 1, 100);
         assert_eq!(frame.ssthresh, frame.cwnd);
     }
+
+    /// Linux's `after`, in numbers modulo 2^32: a number is not beyond itself.
+    #[test]
+    fn a_number_is_beyond_smaller_ones() {
+        assert!(after(1, 0) && !after(0, 1) && !after(7, 7));
+        assert!(after(3, u32::MAX) && !after(u32::MAX, 3));
+    }
+
+    /// tcp_is_cwnd_limited asks for twice what was out in slow start alone: nine of ten packets let
+    /// a window grow below ssthresh, and not at it; the others never do.
+    #[test]
+    fn linux_lets_an_unused_window_grow_below_ssthresh() {
+        for (kind, ssthresh, grows) in [
+            (SlowStartKind::Linux, 10.5, true),
+            (SlowStartKind::Linux, 10.0, false),
+            (SlowStartKind::Standard, 10.5, false),
+            (SlowStartKind::Hystart, 10.5, false),
+        ] {
+            let mut slow_start = SlowStart::new(kind, 0.0, false);
+            let frame = Frame { ssthresh, nxt: 9, ..frame(10.0) };
+            let ack = Ack { in_flight: 8, ..ack(1) };
+            assert_eq!(slow_start.grows_unused(ack, &frame), grows, "{ssthresh}");
+        }
+    }
+
+    /// RFC 3465's count goes by ACKs where RFC 5681's slow start is at work, and by packets where
+    /// HyStart++ (before the first loss), Linux's and ns-3's count them themselves.
+    #[test]
+    fn who_counts_acks() {
+        let counts = |kind, ssthresh| {
+            SlowStart::new(kind, 100.0, false).counts_acks(&Frame { ssthresh, ..frame(10.0) })
+        };
+        for (kind, first, later) in [
+            (SlowStartKind::Standard, true, true),
+            (SlowStartKind::Limited, true, true),
+            (SlowStartKind::AckTrain, true, true),
+            (SlowStartKind::Hystart, false, true),
+            (SlowStartKind::Linux, false, false),
+            (SlowStartKind::Ns3, false, false),
+        ] {
+            assert_eq!(
+                (counts(kind, f64::INFINITY), counts(kind, 50.0)),
+                (first, later),
+                "{kind:?}"
+            );
+        }
+    }
+
+    /// Both tests may be met by one ACK: eight of 30 ms where 28 were before, 2 ms apart from the
+    /// round's begin, of which the last is 14 ms into it, half of the smallest RTT.
+    #[test]
+    fn both_of_the_hybrid_tests_may_be_met_at_once() {
+        let before = Span::from_millis(28);
+        let (began, last) = (ms(1000), ms(1000));
+        let mut train = AckTrain { began, last, before, current: INFINITY, ..AckTrain::default() };
+        let mut frame = frame(20.0);
+        for i in 0..8 {
+            assert_eq!(frame.ssthresh, f64::INFINITY, "{i}");
+            let (rtt, min_rtt) = (Some(Span::from_millis(30)), Some(before));
+            train.on_ack(&Ack { now: ms(1000 + 2 * i), rtt, min_rtt, ..ack(1) }, &mut frame);
+        }
+        assert_eq!(frame.ssthresh, 28.0);
+    }
 }

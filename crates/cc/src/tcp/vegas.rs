@@ -274,4 +274,60 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 38));
         assert_eq!((s.cwnd(), s.ssthresh), (2.0, 15.0));
     }
+
+    /// A round without a sample says nothing, though the smallest RTT is known.
+    #[test]
+    fn without_a_sample_the_window_stands() {
+        let mut s = avoiding(20.0, 100.0, 100.0);
+        (s.sum_rtt, s.samples) = (0.0, 0.0);
+        s.end_round(true);
+        assert_eq!((s.cwnd(), s.measure()), (20.0, None));
+    }
+
+    /// "Diff < alpha" grows and "Diff > beta" shrinks: 16 packets with a sixteenth of the RTT in
+    /// queues are diff = 1 = alpha, with three of them 3 = beta. At gamma = 1 slow start goes on.
+    #[test]
+    fn at_alpha_and_beta_the_window_stands() {
+        for base in [937.5, 812.5] {
+            let mut s = avoiding(16.0, base, 1000.0);
+            s.end_round(true);
+            assert_eq!(s.cwnd(), 16.0, "{base}");
+        }
+        for (base, cwnd, growing) in [(937.5, 16.0, true), (930.0, 14.0, false)] {
+            let mut s = Vegas { ssthresh: f64::INFINITY, ..avoiding(16.0, base, 1000.0) };
+            s.end_round(true);
+            assert_eq!((s.cwnd(), s.growing), (cwnd, growing), "{base}");
+        }
+    }
+
+    /// Slow start after a timeout ends at ssthresh: there the window grows by one per round trip.
+    #[test]
+    fn at_ssthresh_it_avoids_congestion() {
+        let mut s = Vegas { ssthresh: 15.0, ..avoiding(15.0, 100.0, 100.0) };
+        s.end_round(true);
+        assert_eq!((s.cwnd(), s.growing), (16.0, false));
+        let mut s = Vegas { ssthresh: 15.0, ..avoiding(14.0, 100.0, 100.0) };
+        s.end_round(true);
+        assert_eq!((s.cwnd(), s.growing), (14.0, true));
+    }
+
+    /// Neither in recovery nor with an echo of congestion does anything move; D4.
+    #[test]
+    fn trouble_and_an_unused_window_do_not_grow() {
+        for (ack, cwnd) in [
+            (ack(1), 11.0),
+            (Ack { recovering: true, ..ack(1) }, 10.0),
+            (Ack { ece: true, ..ack(1) }, 10.0),
+            (Ack { acked: 0, ..ack(1) }, 10.0),
+            (Ack { in_flight: 8, ..ack(1) }, 10.0),
+            (Ack { in_flight: 9, ..ack(1) }, 11.0),
+        ] {
+            let mut s = vegas(10.0);
+            s.growing = true;
+            (0..10).for_each(|seq| s.on_send(&Departing { seq, ..departing() }));
+            s.rounds.restart();
+            s.on_ack(&ack);
+            assert_eq!(s.cwnd(), cwnd, "{ack:?}");
+        }
+    }
 }

@@ -141,4 +141,14 @@ mod tests {
         window.on_loss(&lost(0, 100));
         assert_eq!(window.cwnd(), 100.0);
     }
+
+    /// No time has no rate: ACKs of one instant with an RTT of 0 give no sample.
+    #[test]
+    fn an_instant_is_no_sample() {
+        let mut window = avoiding::<Westwood>(100.0, &[]);
+        for _ in 0..3 {
+            window.on_ack(&Ack { srtt: Some(Span::ZERO), delivered: 5, ..timed(0, 100, 60) });
+        }
+        assert_eq!((window.avoidance.bwe, window.avoidance.delivered), (0.0, 10.0));
+    }
 }

@@ -523,4 +523,64 @@ mod tests {
         assert_eq!((reno.cwnd(), reno.frame.ssthresh), (20.0, f64::INFINITY));
         assert_eq!(reno.frame.una, 1);
     }
+
+    /// tcp_update_pacing_rate: "snd_cwnd < snd_ssthresh / 2" is slow start's factor: 10 packets are
+    /// not below half of 20. 800 kb/s times 1.2 and 2.
+    #[test]
+    fn slow_starts_pace_ends_at_half_of_ssthresh() {
+        for (ssthresh, rate) in [(20.0, 960_000), (20.5, 1_600_000)] {
+            let mut reno = paced();
+            reno.on_ack(&Ack { in_flight: 0, ..timed(0, 100, 100) });
+            reno.frame.ssthresh = ssthresh;
+            assert_eq!(reno.pacing(), Some(Rate(rate)), "{ssthresh}");
+        }
+    }
+
+    /// Marks are counted where there are any: with ECN.
+    #[test]
+    fn only_ecn_counts_marks() {
+        for (ecn, used) in [(true, EcnUse::Classic), (false, EcnUse::None)] {
+            let params = crate::tcp::reno::RenoParams { ecn, ..Default::default() };
+            let reno = Reno::new(&params, &sender_context(10.0));
+            assert_eq!((reno.ecn(), reno.counts_marks()), (used, ecn));
+        }
+    }
+
+    /// F3, RFC 5681 and RFC 3168 section 6.1.2: a window grows by an ACK of new data that found it
+    /// used up to less than a packet, not in recovery and not with an echo of congestion.
+    #[test]
+    fn what_opens_a_window() {
+        let like = Ack { in_flight: 9, ..ack(1) };
+        for (ack, grows) in [
+            (like, true),
+            (Ack { in_flight: 8, ..like }, false),
+            (Ack { acked: 0, ..like }, false),
+            (Ack { recovering: true, ..like }, false),
+            (Ack { ece: true, ..like }, false),
+        ] {
+            let mut reno = Reno::new(&Default::default(), &sender_context(10.0));
+            reno.on_ack(&ack);
+            assert_eq!(reno.cwnd(), if grows { 11.0 } else { 10.0 }, "{ack:?}");
+        }
+    }
+
+    /// A window that has grown beyond the one before the loss stays, and so does all with it.
+    #[test]
+    fn an_undo_takes_nothing_away() {
+        let mut reno = Reno::new(&Default::default(), &sender_context(20.0));
+        let before = reno.clone();
+        reno.on_loss(&loss(LossKind::DupAcks, 20));
+        reno.frame.cwnd = 20.0;
+        reno.on_undo(&before);
+        assert_eq!((reno.cwnd(), reno.frame.ssthresh), (20.0, 10.0));
+    }
+
+    /// One past what nothing more was sent behind: the same ACK again ends no second round.
+    #[test]
+    fn a_round_is_not_over_twice() {
+        let frame = Frame { una: 10, nxt: 10, ..Frame::new(10.0) };
+        let mut round = Round::default();
+        assert!(round.is_over(&frame) && !round.is_over(&frame));
+        assert!(round.is_over(&Frame { una: 11, nxt: 11, ..frame }));
+    }
 }

@@ -216,6 +216,7 @@ fn a_policy_told_the_same_again_goes_on() {
                 let (size, kind, queued_for) = (1000, PacketKind::Data, Span::ZERO);
                 let last = Passing { flow: 0, size, kind, queued_for, ecn: &mut ecn, header: None };
                 router.on_departure(now, last, empty);
+                router.on_heads([Some(Time(now.0.saturating_sub(step.queued_for.0))), None]);
                 pass(router, now, &step, cell, name)
             };
             let found = one(&mut told, of_told);

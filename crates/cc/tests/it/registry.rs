@@ -596,26 +596,166 @@ fn a_router_told_the_same_again_goes_on() {
         let context =
             RouterContext { link: 0, capacity, limit, packet_bytes: 1000, stream, host: &Toys };
         let mut now = Time::ZERO;
+        // What a sender of a protocol that goes with it writes.
+        let of = protocols().find(|of| of.router == Some(info.name));
+        let mut writer = of.map(|of| sender(&of, None, 10.0).0);
         for step in 1..400_u32 {
+            let leaves = departing(now, 1000, Some(Span::from_millis(50)), false);
+            let written = writer.as_mut().map_or(AnyHeader::None, |sender| sender.on_send(leaves));
             let verdicts = [&mut told, &mut left].map(|router| {
                 let mut clock = now;
                 run_timers(router, &mut clock, now + Span::from_millis(2), info.name);
                 let backlog = Backlog { packets: step, bytes: u64::from(step) * 1000 };
-                let (mut ecn, mut header) = (Ecn::Ect0, AnyHeader::None);
-                let packet = Passing {
-                    flow: 0,
-                    size: 1000,
-                    kind: PacketKind::Data,
-                    queued_for: Span::ZERO,
-                    ecn: &mut ecn,
-                    header: Some(&mut header),
-                };
-                (router.on_arrival(clock, packet, backlog), ecn)
+                let (mut ecn, mut header) = (Ecn::Ect0, written);
+                let queued_for = Span::from_millis(u64::from(step % 90));
+                let (flow, size, kind) = (0, 1000, PacketKind::Data);
+                let (e, h) = (&mut ecn, Some(&mut header));
+                let came = Passing { flow, size, kind, queued_for: Span::ZERO, ecn: e, header: h };
+                let verdict = router.on_arrival(clock, came, backlog);
+                let (e, h) = (&mut ecn, Some(&mut header));
+                let goes = Passing { flow, size, kind, queued_for, ecn: e, header: h };
+                router.on_departure(clock, goes, backlog);
+                (verdict, ecn, format!("{header:?}"))
             });
             assert_eq!(verdicts[0], verdicts[1], "{} at {now}", info.name);
             now = now + Span::from_millis(2);
             assert!(told.retune(&params, &context));
             assert_eq!(format!("{told:?}"), format!("{left:?}"), "{} at {now}", info.name);
+        }
+    }
+}
+
+/// The fields of a router's `Debug` form, by path, with what they hold.
+fn fields(router: &AnyRouter) -> Vec<String> {
+    let (mut path, mut all) = (Vec::new(), Vec::new());
+    for line in format!("{router:#?}").lines().map(str::trim) {
+        if let Some(opened) = line.strip_suffix(['{', '(', '[']) {
+            let name = opened.split_once(':').map_or("", |(name, _)| name);
+            path.push(name.to_owned());
+        } else if line.starts_with(['}', ')', ']']) {
+            path.pop();
+        } else {
+            all.push(format!("{}.{line}", path.join(".")));
+        }
+    }
+    all
+}
+
+/// Another value than the default.
+fn other(spec: &Spec, default: Value) -> Value {
+    let places = [0.3, 0.6, 0.0, 1.0].map(|at| place(spec, at));
+    places.into_iter().find(|value| *value != default).expect("a range of one value")
+}
+
+/// What does not follow new parameters although nothing was measured yet: a state that begins by a
+/// parameter or by the capacity is from then on the law's own ("what was measured stays"). A field
+/// by a path's part, of one queue.
+const BEGINNINGS: &[(&str, &[&str])] = &[
+    // The tokens that may be there at the start (Goyal et al., section 3.1.2).
+    ("abc", &["tokens"]),
+    // max_p as it was adapted, and with it both slopes (Floyd et al. 2001, section 4).
+    ("ared", &["max_p", "slope", "gentle_slope"]),
+    ("red", &["max_p", "gentle_slope"]),
+    // C~, which its differential equation moves (Kunniyur and Srikant, section 2).
+    ("avq", &["virtual_rate"]),
+    // What was told last holds until the interval is over.
+    ("csig", &["told"]),
+    // Flows do not move between queues.
+    ("fq-codel", &["queues"]),
+    // The mean RTT of what has passed, and what of it is in a first interval.
+    ("ixcp", &["avg_rtt"]),
+    ("ixcp-plus", &["avg_rtt"]),
+    ("pxcp", &["avg_rtt"]),
+    ("xcp", &["avg_rtt"]),
+    ("xcp-core", &["avg_rtt"]),
+    ("xcp-division-free", &["avg_rtt"]),
+    ("xcp-integer", &["avg_rtt"]),
+    ("xcp-law", &["avg_rtt"]),
+    ("mlcp", &["mean"]),
+    ("nbit", &["mean"]),
+    ("xcpw", &["d"]),
+    // Prices and rates move by steps from where they are.
+    ("maxnet", &["price", "rtt"]),
+    ("rcp", &["r", "rtt"]),
+    // The load as it was last heard of.
+    ("mpcp", &["level"]),
+    // A burst's allowance runs down, and PIE switches itself on (RFC 8033, sections 4.4 and 5.3).
+    ("pie", &["burst_allowance", "active"]),
+    // gamma as it was adapted.
+    ("vcp", &["gamma"]),
+];
+
+/// Timers that are set run as they were, of all queues.
+const TIMERS: &[&str] =
+    &["next", "next_sample", "next_mean", "period_end", "interval_end", "window_end", "ends"];
+
+/// The default parameters and ones that differ in one of them; and each pair once more with all
+/// others away from their defaults, which might hide it.
+fn pairs(info: &QueueInfo) -> Vec<[AnyRouterParams; 2]> {
+    let default = AnyRouterParams::named(info.name).unwrap();
+    let moved = |params: &mut AnyRouterParams, spec: &Spec| {
+        let value = other(spec, default.get(spec.name).unwrap());
+        assert_eq!(params.set(spec.name, value), Ok(()), "{}", spec.name);
+    };
+    let mut all = vec![[default.clone(), default.clone()]];
+    for spec in info.params {
+        let mut pair = [default.clone(), default.clone()];
+        moved(&mut pair[1], spec);
+        all.push(pair.clone());
+        let others = info.params.iter().filter(|other| other.name != spec.name);
+        others.for_each(|other| pair.iter_mut().for_each(|params| moved(params, other)));
+        all.push(pair);
+    }
+    all
+}
+
+/// A router that is told other parameters, another limit or another capacity before it has seen a
+/// packet is the one that was built with them, but for its timers and [`BEGINNINGS`].
+#[test]
+fn a_router_told_before_the_first_packet_is_as_built() {
+    let mut used = std::collections::BTreeSet::new();
+    for info in queues() {
+        let context = |capacity, packets| RouterContext {
+            link: 0,
+            capacity: Rate(capacity),
+            limit: Limit::Packets(packets),
+            packet_bytes: 1000,
+            stream: stream(),
+            host: &Toys,
+        };
+        let begins = BEGINNINGS.iter().find(|(name, _)| *name == info.name);
+        let begins = begins.map_or(&[][..], |(_, fields)| fields);
+        let mut compare = |told: &AnyRouter, built: &AnyRouter, what: &str| {
+            let built = fields(built);
+            for line in fields(told).iter().filter(|line| !built.contains(line)) {
+                let mut path = line.split(['.', ':']);
+                if let Some(field) = path.clone().find(|part| begins.contains(part)) {
+                    used.insert((info.name, field.to_owned()));
+                } else {
+                    assert!(
+                        path.any(|part| TIMERS.contains(&part)),
+                        "{}, {what}: {line}",
+                        info.name
+                    );
+                }
+            }
+        };
+        let (before, after) = (context(10_000_000, 100), context(80_000_000, 700));
+        for [one, another] in pairs(&info) {
+            for (from, to) in [(&one, &another), (&another, &one)] {
+                let mut told = from.build(&before);
+                assert!(told.retune(to, &after));
+                compare(&told, &to.build(&after), &format!("{from:?} to {to:?}"));
+            }
+        }
+        let default = AnyRouterParams::named(info.name).unwrap();
+        let (mut told, after) = (default.build(&before), context(80_000_000, 100));
+        told.on_capacity(Time::ZERO, after.capacity);
+        compare(&told, &default.build(&after), "another capacity");
+    }
+    for (name, fields) in BEGINNINGS {
+        for &field in *fields {
+            assert!(used.contains(&(*name, field.to_owned())), "{name}'s {field} follows");
         }
     }
 }

@@ -325,3 +325,77 @@ proptest! {
         }
     }
 }
+
+/// Two classes by a credit, 10 to 90 and full packets: it begins at 1000*(10 - 90) and a packet of
+/// the second adds 10,000, so that it is above 0 after nine of them; one of the first takes 90,000.
+/// What leaves no packet of the other behind does not count.
+#[test]
+fn a_credit_of_ten_to_ninety_serves_one_of_ten() {
+    let mut queue = queue(Order::Credit(10, 90), 0);
+    for handle in 0..3 {
+        queue.push_class(0, packet(handle, FULL));
+    }
+    for handle in 100..120 {
+        queue.push_class(1, packet(handle, FULL));
+    }
+    let order: Vec<u32> =
+        served(&mut queue, &[1.0, 1.0]).into_iter().map(|(class, _)| class).collect();
+    let mut expected = vec![1; 9];
+    expected.push(0);
+    expected.extend([1; 9]);
+    expected.push(0);
+    expected.extend([1, 1]);
+    expected.push(0);
+    assert_eq!(order, expected);
+}
+
+/// The second class goes first unless the first one's head is older by more than the shift; after a
+/// drop at the head the choice is made again under this order alone.
+#[test]
+fn a_time_shift_is_exceeded_beyond_it() {
+    let shift = units::Span::from_millis(50);
+    for (since, class) in [(49, 1), (50, 1), (51, 0)] {
+        let mut queue = queue(Order::TimeShifted(shift), 0);
+        queue.push_class(0, packet(1, FULL));
+        let since = Time::ZERO + units::Span::from_millis(since);
+        queue.push_class(1, Waiting { since, ..packet(2, FULL) });
+        assert_eq!(queue.heads(), [Some(Time::ZERO), Some(since)]);
+        assert_eq!((queue.select(|_| 1.0), queue.selects_anew()), (Some(class), true));
+    }
+    for order in [Order::Fifo, Order::Priority, Order::RoundRobin, Order::Credit(1, 1)] {
+        assert!(!queue(order, 0).selects_anew());
+    }
+}
+
+/// The n-th packet, class by class where they have queues of their own.
+#[test]
+fn a_packet_is_drawn_by_its_place() {
+    let mut queue = queue(Order::Priority, 0);
+    for (class, handle) in [(0, 1), (0, 2), (2, 3)] {
+        queue.push_class(class, packet(handle, FULL));
+    }
+    assert_eq!([0, 1, 2, 3].map(|n| queue.drawn(n)), [Some(1), Some(2), Some(3), None]);
+    assert_eq!(queue.take_drawn(2).map(|waiting| waiting.handle), Some(3));
+    assert_eq!(queue.backlog(), Backlog { packets: 2, bytes: 2000 });
+    assert_eq!(queue.class_backlog(2), Backlog::default());
+    assert_eq!(queue.class_backlog(0), Backlog { packets: 2, bytes: 2000 });
+    assert_eq!(queue.take_drawn(2), None);
+}
+
+/// A class's own limit, in bytes or packets, beside the link's.
+#[test]
+fn a_class_has_its_own_limit() {
+    let limit = Limit::Packets(3);
+    let plan = |own| Plan { order: Order::Priority, per_class: Some(own), ..Plan::FIFO };
+    let mut bytes = limited(plan(Limit::Bytes(2000)), limit);
+    bytes.push_class(0, packet(1, FULL));
+    assert!(bytes.fits_class(0, 1000) && !bytes.fits_class(0, 1001));
+    assert!(bytes.fits_class(1, 2000) && !bytes.fits_class(1, 2001));
+    let mut packets = limited(plan(Limit::Packets(2)), limit);
+    packets.push_class(0, packet(1, FULL));
+    assert!(packets.fits_class(0, FULL));
+    packets.push_class(0, packet(2, FULL));
+    assert!(!packets.fits_class(0, FULL) && packets.fits_class(1, FULL));
+    packets.push_class(1, packet(3, FULL));
+    assert!(!packets.fits_class(1, FULL), "the link's");
+}

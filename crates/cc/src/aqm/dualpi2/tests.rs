@@ -177,3 +177,76 @@ fn only_capable_data_is_marked() {
         assert_eq!(seen[usize::from(marked)], 0);
     }
 }
+
+/// After the first update of the test above new parameters leave p' and the age before: a head that
+/// is as old as before adds 10e6*44/64 = 6,875,000 and nothing for a trend. Where p' ends at 1/k it
+/// is brought down to it, 2^32 - 1 over 4.
+#[test]
+fn new_parameters_leave_the_probability_and_its_trend() {
+    let context = router_context(Rate(8_000_000), 100);
+    let mut dual = dual(&[]);
+    dual.on_heads([Some(ms(75)), None]);
+    dual.on_timer(ms(100), Backlog::default());
+    dual.retune(&DualPi2Params::default(), &context);
+    dual.on_heads([Some(ms(91)), None]);
+    dual.on_timer(ms(116), Backlog::default());
+    assert_eq!(dual.pi2.p, 357_109_375);
+    dual.pi2.p = MAX_PROB;
+    let params = DualPi2Params { overload: Overload::Overflow, k: 4, ..DualPi2Params::default() };
+    dual.retune(&params, &context);
+    assert_eq!((dual.pi2.p, dual.pi2.most), (MAX_PROB / 4, MAX_PROB / 4));
+    assert_eq!(dual.pi2.last, 25_000_000);
+}
+
+/// What the coupling decided over is counted by queue: of three heads in C with p' = 1 two are
+/// dropped and one, without packets behind it, was not asked about; with p' = 0 nothing is picked.
+#[test]
+fn decisions_are_counted_by_queue() {
+    let mut dual = dual(&[]);
+    dual.pi2.p = MAX_PROB;
+    for waiting in [5, 5, 1] {
+        head(&mut dual, Ecn::NotCapable, waiting, waiting, 0);
+    }
+    dual.pi2.p = 0;
+    for _ in 0..4 {
+        head(&mut dual, Ecn::Ect1, 5, 5, 0);
+    }
+    let mut shown = alloc::vec::Vec::new();
+    dual.probe(&mut |name, value| shown.push((name, value)));
+    for (name, value) in [("c_seen", 2.0), ("c_picked", 2.0), ("l_seen", 4.0), ("l_picked", 0.0)] {
+        assert!(shown.contains(&(name, value)), "{name}: {shown:?}");
+    }
+}
+
+/// `drop_early`: decided on arrival, with what waits then, and no more at the head; what the limit
+/// drops is not asked about.
+#[test]
+fn the_coupled_decision_may_be_made_on_arrival() {
+    for (early, fits, waiting, on_arrival, at_head) in [
+        (true, true, 2, Verdict::Drop, Verdict::Forward),
+        (true, true, 1, Verdict::Forward, Verdict::Forward),
+        (true, false, 2, Verdict::Forward, Verdict::Forward),
+        (false, true, 2, Verdict::Forward, Verdict::Drop),
+    ] {
+        let mut dual = dual(&[("drop_early", Value::Flag(early))]);
+        dual.pi2.p = MAX_PROB;
+        let mut ecn = Ecn::NotCapable;
+        let arrival = in_place(|place| {
+            place.backlog = Backlog { packets: waiting, bytes: u64::from(waiting) * 1000 };
+            place.fits = fits;
+            dual.admit(ms(0), passing(&mut ecn), place)
+        });
+        let head = head(&mut dual, Ecn::NotCapable, waiting, waiting, 0).0;
+        assert_eq!((arrival, head), (on_arrival, at_head), "{early} {fits} {waiting}");
+    }
+}
+
+/// `scheduler` and `wc`: a credit of 10 to 90, 30 to 70, or C's head older by the shift.
+#[test]
+fn the_plan_is_the_schedulers() {
+    let plan = |set: &[(&str, Value)]| DualPi2::plan(&dual(set).params).order;
+    assert_eq!(plan(&[]), Order::Credit(10, 90));
+    assert_eq!(plan(&[("wc", Value::Count(30))]), Order::Credit(30, 70));
+    let shifted = [("scheduler", Value::Choice("ts-fifo"))];
+    assert_eq!(plan(&shifted), Order::TimeShifted(Span::from_millis(50)));
+}

@@ -382,3 +382,308 @@ fn acks_in_bursts_raise_the_window() {
     bbr.set_cwnd(100);
     assert!((115..=116).contains(&bbr.cwnd), "{}", bbr.cwnd); // 80 and 35, rounded up
 }
+
+/// CheckStartupHighLoss (section 5.3.1.3) asks for all three: recovery, six ACKs with losses in the
+/// round and more than 2 % of 300 packets lost; and D8 for two rounds of marks. It asks at the end
+/// of a round of the loss clock, where the count of ACKs begins anew.
+#[test]
+fn startup_ends_by_losses_only_if_all_is_there() {
+    for (recovering, before, newly_lost, lost, marked_rounds, ends) in [
+        (true, 5, 1, 7, 0, true),
+        (true, 6, 0, 7, 0, true),
+        (true, 5, 0, 7, 0, false),
+        (true, 4, 1, 7, 0, false),
+        (false, 5, 1, 7, 0, false),
+        (true, 5, 1, 6, 0, false),
+        (false, 0, 0, 0, 1, false),
+        (false, 0, 0, 0, 2, true),
+    ] {
+        let mut bbr = probing(State::Startup);
+        bbr.pipe.full_bw_reached = false;
+        bbr.episode.on_ack(&Ack { recovering, ..ack::<Stamp>(0) });
+        (bbr.pipe.loss_events, bbr.marks.startup_rounds) = (before, marked_rounds);
+        let sample = lossy(300, lost, newly_lost);
+        bbr.bounds.loss_round_start = false;
+        bbr.clone().check_startup(&sample);
+        assert_eq!(bbr.state, State::Startup);
+        bbr.bounds.loss_round_start = true;
+        bbr.check_startup(&sample);
+        assert_eq!(bbr.state == State::Drain, ends, "{recovering} {before} {lost}");
+        assert_eq!(bbr.pipe.loss_events, 0);
+        // The BDP, as nothing is known of what was delivered.
+        let bound = if ends { 40 } else { NO_BOUND };
+        assert_eq!(bbr.bounds.inflight_longterm, bound);
+    }
+}
+
+/// HandleSpuriousLossDetection (section 5.5.11): UP goes on by way of REFILL, but not in UP itself
+/// or in ProbeRTT.
+#[test]
+fn a_probe_goes_on_unless_it_is_running_or_has_to_wait() {
+    for (now, then) in [
+        (State::Down, State::Refill),
+        (State::Cruise, State::Refill),
+        (State::Up, State::Up),
+        (State::ProbeRtt, State::ProbeRtt),
+    ] {
+        let mut bbr = probing(now);
+        bbr.undo.state = Some(State::Up);
+        bbr.undo_loss();
+        assert_eq!((bbr.state, bbr.undo.state), (then, None));
+    }
+}
+
+/// SaveCwnd (section 5.6.4.4): the window in good times, and else the most.
+#[test]
+fn the_window_before_trouble_is_saved() {
+    for (state, recovering, saved) in [
+        (State::Cruise, false, 40),
+        (State::ProbeRtt, false, 80),
+        (State::Cruise, true, 80),
+        (State::ProbeRtt, true, 80),
+    ] {
+        let mut bbr = probing(state);
+        bbr.episode.on_ack(&Ack { recovering, ..ack::<Stamp>(0) });
+        (bbr.cwnd, bbr.prior_cwnd) = (40, 80);
+        bbr.save_cwnd();
+        assert_eq!(bbr.prior_cwnd, saved, "{state:?} {recovering}");
+    }
+}
+
+/// SetCwnd (section 5.6.4.6): "C.cwnd < BBR.max_inflight" grows before the pipe is full, up to it
+/// afterwards; two BDPs are 80 packets.
+#[test]
+fn the_window_grows_up_to_its_maximum() {
+    for (full, cwnd, acked, after) in
+        [(false, 79, 5, 84), (false, 80, 5, 80), (true, 79, 5, 80), (true, 100, 5, 80)]
+    {
+        let mut bbr = probing(State::Startup);
+        (bbr.pipe.full_bw_reached, bbr.cwnd) = (full, cwnd);
+        bbr.set_cwnd(acked);
+        assert_eq!(bbr.cwnd, after, "{full} {cwnd}");
+    }
+}
+
+/// AdaptLongTermModel (section 5.3.3.7): what was in flight raises a bound that there is, if the
+/// sample is one and not too much was lost: 2 of 95 are more than 2 %.
+#[test]
+fn only_a_good_sample_raises_the_long_term_bound() {
+    for (bound, valid, lost, after) in [
+        (80, true, 1, 95),
+        (80, true, 2, 80),
+        (80, false, 0, 80),
+        (100, true, 0, 100),
+        (NO_BOUND, true, 0, NO_BOUND),
+    ] {
+        let mut bbr = probing(State::Cruise);
+        bbr.bounds.inflight_longterm = bound;
+        let rs = RateSample { valid, ..lossy(95, lost, 0) };
+        assert!(!bbr.adapt_long_term(ms(0), &rs));
+        assert_eq!(bbr.bounds.inflight_longterm, after, "{valid} {lost}");
+    }
+}
+
+/// What is yes or no is shown as 1 or 0.
+#[test]
+fn truths_are_shown_as_numbers() {
+    let shown = |bbr: &Bbr3, name| {
+        let mut found = None;
+        bbr.probe(&mut |variable, value| {
+            found = if variable == name { Some(value) } else { found }
+        });
+        found
+    };
+    let (fresh, mut bbr) = (bbr(), bbr());
+    (bbr.pipe.full_bw_now, bbr.pipe.full_bw_reached, bbr.idle_restart) = (true, true, true);
+    (bbr.cycle.too_high, bbr.cycle.precautionary, bbr.sampled.1) = (true, true, true);
+    for name in [
+        "full_bw_now",
+        "full_bw_reached",
+        "idle_restart",
+        "prev_probe_too_high",
+        "prev_probe_precautionary",
+        "app_limited",
+    ] {
+        assert_eq!((shown(&fresh, name), shown(&bbr, name)), (Some(0.0), Some(1.0)), "{name}");
+    }
+}
+
+/// CheckDrainDone (section 5.3.2): the BDP of 40, or more than three rounds.
+#[test]
+fn drain_ends_after_three_rounds_at_last() {
+    for (in_flight, rounds, then) in
+        [(41, 3, State::Drain), (41, 4, State::Down), (40, 0, State::Down)]
+    {
+        let mut bbr = probing(State::Drain);
+        (bbr.drain_start_round, bbr.round_count) = (u32::MAX, u32::MAX.wrapping_add(rounds));
+        bbr.check_drain(&Ack { in_flight, ..ack(1) });
+        assert_eq!(bbr.state, then, "{in_flight} {rounds}");
+    }
+}
+
+/// UpdateLatestDeliverySignals and AdvanceLatestDeliverySignals (section 5.5.10.3): the most of a
+/// round of the loss clock, which is over with the ACK of a packet sent after its beginning; what
+/// is no sample changes nothing.
+#[test]
+fn the_latest_signals_are_those_of_a_round() {
+    let mut bounds = Bounds { loss_round: 100, ..Bounds::NEW };
+    let of = |rate, delivered, prior_delivered, valid| RateSample {
+        rate,
+        delivered,
+        prior_delivered,
+        valid,
+        ..RateSample::default()
+    };
+    for (sample, latest, starts) in [
+        (of(500.0, 20, 99, true), (500.0, 20), false),
+        (of(400.0, 30, 99, true), (500.0, 30), false),
+        (of(900.0, 90, 100, false), (500.0, 30), false),
+        (of(300.0, 10, 100, true), (500.0, 30), true),
+    ] {
+        bounds.update_latest(&sample, 140);
+        assert_eq!((bounds.bw_latest, bounds.inflight_latest), latest);
+        assert_eq!(bounds.loss_round_start, starts);
+        bounds.advance_latest(&sample);
+    }
+    // The next round begins with the sample that ended this one.
+    assert_eq!((bounds.bw_latest, bounds.inflight_latest, bounds.loss_round), (300.0, 10, 140));
+}
+
+/// UpdateMaxBw (section 5.5.5): a sample that the application limits counts if it is as high, one
+/// without a rate never; IsTimeToCruise asks for the headroom and for the BDP of max_bw.
+#[test]
+fn limited_samples_only_raise_the_rate() {
+    for (rate, limited, max_bw) in
+        [(900.0, false, 900.0), (900.0, true, 0.0), (1000.0, true, 1000.0), (0.0, false, 0.0)]
+    {
+        let mut bbr = probing(State::Cruise);
+        bbr.update_max_bw(&RateSample { limited, ..sample(rate) });
+        assert_eq!(bbr.max_bw, [1000.0, max_bw], "{rate} {limited}");
+    }
+    for (bound, in_flight, then) in [
+        (40, 34, State::Cruise),
+        (40, 35, State::Down),
+        (100, 40, State::Cruise),
+        (100, 41, State::Down),
+        (NO_BOUND, 40, State::Cruise),
+    ] {
+        let mut bbr = probing(State::Down);
+        (bbr.bounds.inflight_longterm, bbr.round_start) = (bound, false);
+        let rs = RateSample { valid: false, ..RateSample::default() };
+        bbr.update_cycle(&Ack { in_flight, ..ack(1) }, &rs);
+        assert_eq!(bbr.state, then, "{bound} {in_flight}");
+    }
+}
+
+/// The Eifel detection (D4) goes by the first retransmission of a recovery: not by what is new, nor
+/// by a second one, nor where nothing is watched.
+#[test]
+fn the_first_retransmission_is_remembered() {
+    let sent = |at, retransmission| Departing { now: ms(at), retransmission, ..departing() };
+    let stamp = |at| {
+        let mut sampler = RateSampler::NEW;
+        sampler.on_send(&sent(at, false), 10.0)
+    };
+    let spurious = |undo: &mut Undo, at| {
+        undo.is_spurious(&Ack { header: stamp(at), ..ack(1) }, Mending::Recovery)
+    };
+    let mut undo = Undo::default();
+    undo.on_send(&sent(5, true));
+    assert!(!spurious(&mut undo, 1), "nothing is watched");
+    undo.watch();
+    undo.on_send(&sent(10, false));
+    assert!(!spurious(&mut undo, 1) && undo.watching, "nothing was sent again yet");
+    undo.on_send(&sent(20, true));
+    undo.on_send(&sent(30, true));
+    let mut later = undo;
+    assert!(spurious(&mut undo, 19) && !undo.watching);
+    assert!(!spurious(&mut later, 20) && !later.watching);
+}
+
+/// HandleRestartFromIdle (section 5.4.1): in ProbeRTT it may end that, in ProbeBW the rate is the
+/// estimate's, else nothing changes; and only where nothing is in flight after a gap.
+#[test]
+fn a_restart_from_idle_ends_probe_rtt() {
+    for (state, in_flight, limited, then) in [
+        (State::ProbeRtt, 0, true, State::Cruise),
+        (State::ProbeRtt, 1, true, State::ProbeRtt),
+        (State::ProbeRtt, 0, false, State::ProbeRtt),
+        (State::Startup, 0, true, State::Startup),
+        (State::Drain, 0, true, State::Drain),
+    ] {
+        let mut bbr = probing(state);
+        bbr.least.probe_rtt_done = Some(ms(100));
+        if limited {
+            bbr.sampler.mark_limited(0);
+        }
+        bbr.on_send(&Departing { now: ms(101), in_flight, ..departing() });
+        assert_eq!(bbr.state, then, "{state:?} {in_flight} {limited}");
+        assert_eq!(bbr.idle_restart, in_flight == 0 && limited);
+    }
+    for (state, pacing) in [(State::Cruise, 7.92e6), (State::Startup, 1e9)] {
+        let mut bbr = probing(state);
+        bbr.pacing = 1e9;
+        bbr.sampler.mark_limited(0);
+        bbr.on_send(&departing());
+        assert!(near(bbr.pacing, pacing), "{state:?}");
+    }
+}
+
+/// Rates are shown in bit/s, of packets of 8000 bits.
+#[test]
+fn rates_are_shown_in_bits() {
+    let mut bbr = probing(State::Cruise);
+    (bbr.undo.bw_shortterm, bbr.bounds.bw_shortterm, bbr.sampled.0) = (500.0, 600.0, 700.0);
+    let mut shown = alloc::vec::Vec::new();
+    bbr.probe(&mut |name, value| shown.push((name, value)));
+    for (name, bits) in [
+        ("undo_bw_shortterm", 4e6),
+        ("bw_shortterm", 4.8e6),
+        ("delivery_rate", 5.6e6),
+        ("bw", 8e6),
+        ("max_bw", 8e6),
+    ] {
+        assert!(shown.contains(&(name, bits)), "{name}: {shown:?}");
+    }
+}
+
+/// SetCwnd (section 5.6.4.6): below C.InitialCwnd delivered, ten, the window grows whatever the
+/// model.
+#[test]
+fn a_window_grows_until_ten_are_delivered() {
+    for (delivered, after) in [(9, 85), (10, 80)] {
+        let mut bbr = bbr();
+        (bbr.max_bw, bbr.bw, bbr.cwnd, bbr.pacing) = ([25.0, 0.0], 25.0, 80, 1e6);
+        bbr.least.min_rtt = Some(RTT);
+        bbr.sampler.on_ack(&ack(delivered));
+        bbr.set_cwnd(5);
+        assert_eq!(bbr.cwnd, after, "{delivered}");
+    }
+}
+
+/// SetSendQuantum: a millisecond of the rate, two packets at least and 64 KiB at most, of which
+/// three are room: 6, 30 and 196 packets of 1000 bytes; never less than four packets.
+#[test]
+fn the_quantum_has_bounds() {
+    let mut bbr = probing(State::Cruise);
+    for (pacing, inflight) in [(8e6, 6), (80e6, 30), (1e10, 196)] {
+        bbr.pacing = pacing;
+        assert_eq!(bbr.quantize(1), inflight, "{pacing}");
+    }
+    (bbr.packet_bytes, bbr.pacing) = (65_536, 8e6);
+    assert_eq!(bbr.quantize(1), 6);
+}
+
+/// The end of a recovery restores the window (section 5.6.4.4), to which the ACK adds its packet:
+/// it is one that no rate had let expect, so that extra_acked is 1. The end of nothing restores
+/// none.
+#[test]
+fn the_end_of_recovery_restores_the_window() {
+    for (recovering, cwnd) in [(true, 81), (false, 41)] {
+        let mut bbr = probing(State::Cruise);
+        (bbr.cwnd, bbr.prior_cwnd) = (40, 80);
+        bbr.episode.on_ack(&Ack { recovering, ..ack::<Stamp>(0) });
+        bbr.on_ack(&ack(1));
+        assert_eq!(bbr.cwnd, cwnd, "{recovering}");
+    }
+}

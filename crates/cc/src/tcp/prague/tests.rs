@@ -221,3 +221,37 @@ fn slow_start_ends_with_a_mark() {
     prague.on_ack(&Ack { code: Ecn::Ce, marks: 1, ..acked(41) });
     assert_eq!(prague.law.rate, 265_625);
 }
+
+/// Rounds end by what was sent: ten packets are out when the first ACK ends the first round, so the
+/// next one is over with the eleventh ACK, ten of which are marked: alpha = (1 - 0)/16.
+#[test]
+fn a_round_is_over_with_what_was_sent_in_it() {
+    let mut prague = Prague::new(&PragueParams::default(), &sender_context(10.0));
+    (0..10).for_each(|_| prague.on_send(&crate::tests::departing()));
+    let acked = |at| ack_after::<()>(ms(at), Span::from_millis(40));
+    prague.on_ack(&acked(40));
+    prague.on_send(&crate::tests::departing());
+    for i in 2..=11 {
+        assert_eq!(prague.law.alpha, 0, "{i}");
+        prague.on_ack(&Ack { code: Ecn::Ce, marks: 1, ..acked(80 + i) });
+    }
+    assert_eq!(prague.law.alpha, 65_536);
+}
+
+/// What the timer gave up counts as lost with the next ACK, which halves rather than adds: half of
+/// 12,500 bytes/s is below the least rate, 12,500. Of two packets delivered no three can be marked.
+#[test]
+fn what_a_timeout_gives_up_is_lost() {
+    let mut prague = Prague::new(&PragueParams::default(), &sender_context(10.0));
+    prague.on_ack(&ack_after(ms(40), Span::from_millis(40)));
+    prague.on_loss(&Loss { now: ms(500), lost: 5, ..loss(LossKind::Timeout, 5) });
+    prague.on_ack(&ack_after(ms(540), Span::from_millis(40)));
+    assert_eq!((prague.law.state, prague.law.rate), (State::Loss, 12_500));
+    assert_eq!((prague.counts.received, prague.counts.lost), (2, 5));
+    prague.on_ack(&Ack { delivered: 2, marks: 3, lost: 1, ..ack_after(ms(541), Span::ZERO) });
+    let counts = prague.counts;
+    assert_eq!((counts.received, counts.marked, counts.lost), (4, 2, 6));
+    // Duplicate ACKs are told of by the ACKs' own counts.
+    prague.on_loss(&Loss { now: ms(542), lost: 9, ..loss(LossKind::DupAcks, 5) });
+    assert_eq!(prague.counts.lost, 6);
+}
