@@ -18,7 +18,7 @@ use units::{Rate, Span, Time};
 use crate::file::fluid::Fluid;
 use crate::file::linux::Ip;
 use crate::model::era::Origins;
-use crate::model::line::Line;
+use crate::model::line::{Device, Line};
 use crate::model::traffic::{App, Arrivals, Size};
 
 /// A scenario with nothing left to decide.
@@ -123,6 +123,8 @@ pub struct Transport {
     pub count_sacks: bool,
     /// L of RFC 3465 [packets]; 0: windows grow by ACKs.
     pub byte_counting: u32,
+    /// The packets of a transfer that are acknowledged at once though ACKs are delayed.
+    pub quick_acks: u32,
     /// Packets that a pacer lets out together.
     pub pacing_burst: u32,
 }
@@ -138,6 +140,7 @@ impl Transport {
             ("count_dupacks", self.count_dupacks),
             ("count_sacks", self.count_sacks),
             ("byte_counting", self.byte_counting != 0),
+            ("quick_acks", self.quick_acks != 0),
             ("pacing_burst", self.pacing_burst != 1),
         ];
         all.into_iter().filter(|(_, on)| *on).map(|(key, _)| key)
@@ -290,6 +293,8 @@ pub struct Link {
     pub queue: Queue,
     /// What the line does besides serving packets at `rate`.
     pub line: Line,
+    /// The device between the queue and the line, if it holds packets of its own.
+    pub device: Option<Device>,
 }
 
 /// A queue: a policy and perhaps a protocol's feedback over it.
@@ -494,6 +499,8 @@ pub enum Every {
 pub enum Series {
     /// Congestion window.
     Cwnd,
+    /// What may be in flight [packets].
+    Window,
     /// Smoothed RTT.
     Srtt,
     /// Bits of new data delivered per second, mean since the last sample.
@@ -525,8 +532,9 @@ pub enum Of {
 
 impl Series {
     /// All of them.
-    pub const ALL: [Series; 10] = [
+    pub const ALL: [Series; 11] = [
         Series::Cwnd,
+        Series::Window,
         Series::Srtt,
         Series::Goodput,
         Series::Rate,
@@ -542,6 +550,7 @@ impl Series {
     pub fn name(self) -> &'static str {
         match self {
             Series::Cwnd => "cwnd",
+            Series::Window => "window",
             Series::Srtt => "srtt",
             Series::Goodput => "goodput",
             Series::Rate => "rate",
@@ -558,6 +567,10 @@ impl Series {
     pub fn doc(self) -> &'static str {
         match self {
             Series::Cwnd => "congestion window",
+            Series::Window => {
+                "the congestion window, or while PRR brings it down what that allows, or what is in \
+                 flight if that is more: it has not come down yet"
+            }
             Series::Srtt => "smoothed RTT",
             Series::Goodput => "new data delivered per second, mean since the last sample",
             Series::Rate => {
@@ -575,9 +588,12 @@ impl Series {
     /// Is there one for every flow or one for every link?
     pub fn of(self) -> Of {
         match self {
-            Series::Cwnd | Series::Srtt | Series::Goodput | Series::Rate | Series::Sender => {
-                Of::Flow
-            }
+            Series::Cwnd
+            | Series::Window
+            | Series::Srtt
+            | Series::Goodput
+            | Series::Rate
+            | Series::Sender => Of::Flow,
             Series::Queue
             | Series::Utilization
             | Series::Drops
