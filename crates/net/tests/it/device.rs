@@ -16,7 +16,7 @@ fn fifo(buffer: u32, device: u32, line: &str) -> (Vec<String>, Vec<u64>, f64) {
         "duration = \"5003ms\"\nwarmup = \"1s\"\n[packets]\nack = \"1000B\"\ndata = \"1000B\"\n\
          [topology]\nkind = \"dumbbell\"\nrate = \"8Mbps\"\nrtt = \"40ms\"\n\
          buffer = \"{buffer}pkt\"\n{device}{line}\
-         [flows.two]\nprotocol = \"sack\"\ncount = 2\nstart = {{ first = \"0s\", every = \"300ms\" }}\n"
+         [flows.two]\nprotocol = \"sack\"\ncount = 2\nstart = [\"0s\", \"300ms\"]\n"
     ));
     let outcome = common::run(&scenario, 1, 0);
     let flows = outcome.tables.flows.iter().map(|flow| format!("{flow:?}")).collect();
@@ -53,7 +53,7 @@ fn below_a_fifo_it_is_so_much_more_buffer() {
         "loss = \"0.2%\"\njitter = { delay = \"3ms\", in_order = true }\n",
         "steps = [{ at = \"2s\", rate = \"2Mbps\" }, { at = \"3s\", rate = \"20Mbps\" }]\n\
          down = [[\"3500ms\", \"3600ms\"]]\n",
-        "loss = { kind = \"every\", n = 3 }\n",
+        "loss = { kind = \"every\", n = 100 }\n",
     ] {
         let (flows, counts, share) = fifo(20, 0, line);
         let (below, of_both, shared) = fifo(15, 5, line);
