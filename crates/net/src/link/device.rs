@@ -1,6 +1,6 @@
-//! The device between a queue and its line: packets that it has taken are served first in first out,
-//! and the queue neither times nor drops them any more. So it is in Linux, where a qdisc fills a
-//! network card's ring, with byte queue limits (lib/dynamic_queue_limits.c), and in ns-3
+//! The device between a queue and its line: packets that it has taken are served first in first
+//! out, and the queue neither times nor drops them any more. So it is in Linux, where a qdisc fills
+//! a network card's ring, with byte queue limits (lib/dynamic_queue_limits.c), and in ns-3
 //! (NetDeviceQueue, DynamicQueueLimits, the queue of PointToPointNetDevice).
 //!
 //! When a packet is taken its service is known: it begins where that before it ends. So a device is

@@ -36,10 +36,10 @@ fn a_ring_takes_packets_before_their_service() {
 /// Byte limits from nothing, worked by dql_completed with the packets 1 to 6 of 1000 B. At 0 us the
 /// first is completed at once, over a limit of 0 and with nothing in progress: starved, the limit
 /// is 1000, and 2000 may be queued in all. The third goes beyond it, and is still taken. At 100 us
-/// the second is completed; 2000 were queued, 1000 over the limit, but one is in progress: the limit
-/// stays, 3000 may be queued, so the fourth is taken. At 200 us the third is completed, which was
-/// all that was queued at 100 us, when it was over the limit: starved, the limit is 2000 and 5000
-/// may be queued: the fifth fits, the sixth goes beyond. At 300 us 6000 may be.
+/// the second is completed; 2000 were queued, 1000 over the limit, but one is in progress: the
+/// limit stays, 3000 may be queued, so the fourth is taken. At 200 us the third is completed, which
+/// was all that was queued at 100 us, when it was over the limit: starved, the limit is 2000 and
+/// 5000 may be queued: the fifth fits, the sixth goes beyond. At 300 us 6000 may be.
 #[test]
 fn byte_limits_hold_what_keeps_the_line_busy() {
     let mut ring = device(100, Some(Span::from_millis(1)));
