@@ -85,7 +85,6 @@ def _path(asked: Any, value: Any) -> Any:
     more = asked.exists or asked.writable or asked.resolve_path or asked.allow_dash
     if more or asked.path_type is not None or not (asked.file_okay and asked.dir_okay):
         return NOT_PLAIN
-    path = Path(value)
-    if asked.readable and path.exists() and not os.access(path, os.R_OK):
+    if asked.readable and not os.access(value, os.R_OK) and os.access(value, os.F_OK):
         return NOT_PLAIN
-    return path
+    return Path(value)

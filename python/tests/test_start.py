@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -68,7 +69,22 @@ def every(command: Any) -> Iterator[Any]:
 VALUES: tuple[Any, ...] = (
     *(None, "", "x", "a=b", "0", "1", "7", "007", "-1", "+1", " 1", "1_0", "1.5", "1e3", "nan"),
     *("99999999999999999999", "9223372036854775808", "packet", "json", "text", "TEXT", "both"),
-    *(".", "/no/such/file", "~", "true", 0, 1, 7, -1, 1.5, 0.0, True, False, Path("a/b")),
+    *(
+        ".",
+        "/no/such/file",
+        "~",
+        "true",
+        0,
+        1,
+        7,
+        -1,
+        1.5,
+        0.0,
+        True,
+        False,
+        Path("a/b"),
+        "x" * 5000,
+    ),
     *((), [], ["a", "b"], ("1", "2"), ["x", 1]),
 )
 
@@ -101,7 +117,7 @@ def test_a_file_that_cannot_be_read_is_left_to_typer(
     path.write_text(TINY)
     assert plain(file, str(path)) == path
     # Root may read everything, so the system is asked in its stead.
-    monkeypatch.setattr("os.access", lambda *_: False)
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.R_OK)
     assert plain(file, str(path)) is NOT_PLAIN
 
 
