@@ -233,6 +233,9 @@ fn packets_leave_with_their_protocols_code() {
         assert_eq!(sender(name, &[], 1.0).ecn(), EcnUse::Codes(Ecn::Ect0), "{name}");
     }
     assert_eq!(sender("scone", &[], 1.0).ecn(), EcnUse::None);
+    for (flag, ecn) in [(false, EcnUse::None), (true, EcnUse::Classic)] {
+        assert_eq!(sender("quickstart", &[("ecn", Value::Flag(flag))], 1.0).ecn(), ecn);
+    }
 }
 
 /// What a packet's bits mean with its header, as a capture shows it.
@@ -554,6 +557,32 @@ fn xcp_agreed_on_is_xcp_with_all_its_parameters() {
             assert_eq!(plain.cwnd(), agreed.cwnd(), "{set:?}");
             let segment = || departing(20, Some(Span::from_millis(80)));
             assert_eq!(plain.on_send(segment()), agreed.on_send(segment()), "{set:?}");
+        }
+    }
+}
+
+/// An ACK that answers several packets has the highest of their codes, in either order.
+#[test]
+fn an_ack_of_two_packets_has_the_higher_code() {
+    for name in ["vcp", "vcp-friendly", "decbit"] {
+        for (first, second, code) in [
+            (Some(Ecn::Ce), Ecn::Ect0, Ecn::Ce),
+            (Some(Ecn::Ect0), Ecn::Ce, Ecn::Ce),
+            (Some(Ecn::Ect1), Ecn::Ect1, Ecn::Ect1),
+            (None, Ecn::Ect0, Ecn::Ect0),
+        ] {
+            let (_, mut receiver) = ends(name, &[], 1.0);
+            let header = AnyHeader::None;
+            let back = receiver.on_data(Arrived {
+                now: ms(0),
+                seq: 1,
+                expected: 2,
+                size: 1000,
+                header,
+                ecn: second,
+                pending: first.map(|code| Feedback { header, code }),
+            });
+            assert_eq!(back.code, code, "{name}");
         }
     }
 }
