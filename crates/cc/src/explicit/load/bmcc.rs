@@ -598,9 +598,9 @@ mod tests {
         assert_eq!((BmccHeader::WIRE_BYTES, BmccHeader { id: 7 }.ip_id()), (0, Some(7)));
     }
 
-    /// With every figure changed, at t_p = 400 ms: f = 0.9 is AI, 2*(200/400)^2/10; f = 0.5 is MI by
-    /// 0.2*0.5/0.5 at an RTT of t_p, f = 0.1 by that of f_min, 0.2*0.75/0.25; 0.7 is above 0.6, so
-    /// AI; f = 1.125 is half of the way to f_max: 0.9 and 0.5 make 0.7.
+    /// With every figure changed, at t_p = 400 ms: f = 0.9 is AI, 2*(200/400)^2/10; f = 0.5 is MI
+    /// by 0.2*0.5/0.5 at an RTT of t_p, f = 0.1 by that of f_min, 0.2*0.75/0.25; 0.7 is above 0.6,
+    /// so AI; f = 1.125 is half of the way to f_max: 0.9 and 0.5 make 0.7.
     #[test]
     fn the_senders_figures_are_its_parameters() {
         let params = BmccSenderParams {

@@ -529,8 +529,8 @@ mod tests {
         assert!((finest / (0.8 / 32_765.0) - 1.0).abs() < 1e-6);
     }
 
-    /// With t_p = 200 ms at 200 ms and all figures of the protocol changed: MI at the edge 16 % with
-    /// kappa 0.2 is 0.2*0.84/0.16 = 1.05 per ACK, at 1 s 2.05^1.5 - 1; AI 3 over the window.
+    /// With t_p = 200 ms at 200 ms and all figures of the protocol changed: MI at the edge 16 %
+    /// with kappa 0.2 is 0.2*0.84/0.16 = 1.05 per ACK, at 1 s 2.05^1.5 - 1; AI 3 over the window.
     #[test]
     fn the_senders_figures_are_its_parameters() {
         let params = NbitSenderParams {

@@ -213,8 +213,8 @@ mod tests {
         assert_eq!(hear(502, 300_000.0, 1.0, 0.75), 400_000.0);
     }
 
-    /// What a cell keeps: the largest factor and the least fair share of its way (D2). A factor of 1
-    /// leaves the rate that the cell was sent with; one of a rate that grew is no decrease.
+    /// What a cell keeps: the largest factor and the least fair share of its way (D2). A factor of
+    /// 1 leaves the rate that the cell was sent with; one of a rate that grew is no decrease.
     #[test]
     fn a_cell_has_the_worst_of_its_way() {
         let mut r = router(1.5, 3.0);

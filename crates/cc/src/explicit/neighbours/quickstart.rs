@@ -411,8 +411,8 @@ mod tests {
         assert_eq!((s.cwnd(), s.phase), (1.0, Phase::Usual));
     }
 
-    /// A window of 32 and an ECN echo with 20 in flight: 10. A timeout with those: 1, and slow start
-    /// to 5, which a repeated one leaves. Only an ACK of a full window counts, and not one in
+    /// A window of 32 and an ECN echo with 20 in flight: 10. A timeout with those: 1, and slow
+    /// start to 5, which a repeated one leaves. Only an ACK of a full window counts, and not one in
     /// recovery, of nothing new or with an echo.
     #[test]
     fn losses_and_acks_are_renos() {

@@ -442,7 +442,8 @@ mod tests {
         assert_eq!(hear(4, false, 60), (Some(1_000_000), ms(10_002)));
     }
 
-    /// Its period is the protocol's parameter; a delayed ACK keeps what waits where it asks nothing.
+    /// Its period is the protocol's parameter; a delayed ACK keeps what waits where it asks
+    /// nothing.
     #[test]
     fn the_receivers_period_is_the_parameters() {
         let params = SconeParams { period: Span::from_secs(10), ..SconeParams::default() };

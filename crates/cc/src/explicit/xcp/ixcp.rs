@@ -713,8 +713,9 @@ mod tests {
         assert_eq!(size_of::<IxcpHeader>(), 28);
     }
 
-    /// One account for both classes: (625 + 1875)/0.0625 to give, 1875/0.0625 to take. An own packet
-    /// costs 1625 and 1500; with something left both scales stay, and what is spent ends its side.
+    /// One account for both classes: (625 + 1875)/0.0625 to give, 1875/0.0625 to take. An own
+    /// packet costs 1625 and 1500; with something left both scales stay, and what is spent ends its
+    /// side.
     #[test]
     fn a_shared_account_ends_both_classes_at_once() {
         let mut r = router(&params(Residues::Shared), 0);

@@ -240,9 +240,9 @@ mod tests {
         assert!(near(sliding.steps.iter().sum::<f64>(), 8.0));
     }
 
-    /// 8 Mb/s: a packet of 1000 B and d = 100 ms at first: phi = 0.4*0.1*(10^6 - 10^4) - 0.226*10 kB
-    /// = 39,600 - 2260, all of it for the one that leaves. From then on d is its RTT of 40 ms, which
-    /// a packet without one leaves.
+    /// 8 Mb/s: a packet of 1000 B and d = 100 ms at first: phi = 0.4*0.1*(10^6 - 10^4) - 0.226*10
+    /// kB = 39,600 - 2260, all of it for the one that leaves. From then on d is its RTT of 40 ms,
+    /// which a packet without one leaves.
     #[test]
     fn the_mean_rtt_is_that_of_those_that_state_one() {
         let params = XcpwRouterParams::default();

@@ -303,7 +303,8 @@ fn the_first_bucket_ends_below_its_edge() {
     assert_eq!([0.0, least * (1.0 - f64::EPSILON), least].map(|x| buckets.of(x)), [0, 0, 1]);
 }
 
-/// An interval that ends as it begins leaves what the last one told; an unused one after it has all.
+/// An interval that ends as it begins leaves what the last one told; an unused one after it has
+/// all.
 #[test]
 fn an_interval_of_no_length_tells_nothing() {
     let mut router = port(&TagParams::default(), 10_000_000, 0, 125);
