@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A Debian kernel with sch_dualpi2 and what tries it, as WORKDIR/vmlinuz and WORKDIR/initrd: build.sh WORKDIR
-# Debian's kernels leave the module out (up to 7.3: CONFIG_NET_SCH_DUALPI2 is not set). It is built
+# Debian's kernels leave the module out (7.2, 7.3: CONFIG_NET_SCH_DUALPI2 is not set). It is built
 # here from Debian's source package of the same kernel, unchanged, with that kernel's headers and
 # compiler. Ends with 5 and the reason where that cannot be had.
 set -euo pipefail
