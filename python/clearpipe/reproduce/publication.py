@@ -233,6 +233,7 @@ def _part(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
         words.append(
             f"{printed}accepted {part['accepted']}, measured {_measured(part)}{share}{of}."
         )
+        words += [_sentence(told)] if (told := part.get("single_runs", "")) else []
         words += [_why(claim, part)] if part["verdict"] in FAILING else []
     words += [_sentence(part[key]) for key in ("tolerance", "note") if part.get(key)]
     if part["verdict"] != claims.NOT_RUN and part.get("points_left_out"):
