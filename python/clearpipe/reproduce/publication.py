@@ -298,7 +298,8 @@ def _made_by(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
         yield (
             f"Runs of {len(old)} figures were made by versions of the engine, of protocols or of "
             "queues that are others now: they are done again, and "
-            "[what changed](../../../CHANGELOG.md) since, there or in set-ups, may change verdicts. "
+            "[what changed](../../../CHANGELOG.md) since, there or in set-ups, may change "
+            "verdicts. "
             f"They are {', '.join(old)}."
         )
     changed = [
