@@ -33,8 +33,8 @@ LOCKED := $(PIP_INSTALL) --require-hashes --only-binary :all: -r
 	bbr-cases attack lab lab-site lab-test lab-docs docs docs-figures docs-links docs-lighthouse \
 	docs-reference gallery systems models notebook locks deps-peers deps-dev deps-linux linux \
 	linux-endings linux-kernels linux-full fuzz mutants rfc packetdrill packetdrill-page \
-	check-peers-ns3 check-kernel-recovery wide-area defaults mutants-python deb deb-check \
-	packetdrill-accecn-page linux-safety linux-routers clean
+	check-peers-ns3 check-kernel-recovery check-kernel-dualpi2 wide-area defaults mutants-python deb \
+	deb-check packetdrill-accecn-page linux-safety linux-routers clean
 
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | expand -t 19
@@ -103,6 +103,11 @@ check-peers-ns3: $(VENV)/installed ## the four cases of ns-3's tcp-validation.cc
 
 check-kernel-recovery: $(VENV)/installed ## the same losses here and on this kernel, as root
 	$(VENV)/bin/python peers/recovery.py --write
+
+# Debian leaves sch_dualpi2 out of its kernels; the module is built from the same kernel's sources.
+check-kernel-dualpi2: $(VENV)/installed ## Linux's DualPI2 beside ours, under QEMU (root, 15 minutes, 3 GB)
+	$(VENV)/bin/python peers/dualpi2.py target/dualpi2 \
+		|| { test $$? = 5 && echo "check-kernel-dualpi2 is skipped"; }
 
 # HTSIM=folder of github.com/Broadcom/csg-htsim: against htsim, too.
 # BENCH='--only scale= --pairs 3' passes options on.
@@ -354,11 +359,11 @@ $(LOADER): $(wildcard ebpf/*.bpf.c ebpf/include/*.h ebpf/loader/src/*.rs ebpf/de
 	cd ebpf/loader && RUSTFLAGS="$(RUSTFLAGS) $(UNNAMED)" cargo build --quiet --release --locked
 	@touch $@
 
-# Kernels of Debian 12; they boot without KVM, half a minute each.
+# Kernels of Debian 12, without KVM.
 KERNELS ?= linux-image-6.1.0-50-cloud-amd64 linux-image-6.12.117+deb12-cloud-amd64
 
-linux-kernels: $(LOADER) ## the end hosts on Debian's kernels 6.1 and 6.12, under QEMU
-	ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
+linux-kernels: $(LOADER) $(VENV)/installed ## end hosts, routers and DCTCP on Debian's kernels 6.1 and 6.12, under QEMU
+	PYTHON=$(VENV)/bin/python ebpf/tests/kernels/run.sh $(LOADER) target/kernels $(KERNELS)
 
 # The loader's own version; a package of Debian's tools alone.
 DEB_VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' ebpf/loader/Cargo.toml | head -1)
