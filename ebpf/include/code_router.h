@@ -51,7 +51,10 @@ static __always_inline u32 mark(struct __sk_buff *skb, struct state *state, stru
 		return 0;
 	code = code_for(&state->router, flow_of(segment), segment->seq, segment->ack, theirs);
 	set_ecn(skb, segment, code);
-	set_measured(skb, segment);
+	/* What a host of the protocol wrote. ECT(0) is ordinary ECN's, whose TCP headers are none of
+	 * ours, or a code that a router before has raised, which tells of a load in any case. */
+	if (theirs == VCP_LOW)
+		set_measured(skb, segment);
 	return code;
 }
 

@@ -77,6 +77,7 @@ SINK = """
 import socket, sys
 name, address = sys.argv[1].encode(), sys.argv[2]
 server = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # The last one's FIN may be under way.
 server.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
 server.bind((address, 5001))
 server.listen()
@@ -175,17 +176,21 @@ def quiet(protocol: str, version: int) -> list[int]:
         path = _Path(stack, protocol, "silent", version)
         path.delay_acks()
         for way in QUIET_WAYS:
-            before = _fallbacks(protocol)
+            before = _counters(protocol)
             path.send_little(way)
-            found.append(_fallbacks(protocol) - before)
+            after = _counters(protocol)
+            # Both ends have the protocol: else nobody could have fallen back.
+            assert after["flows"] - before["flows"] >= 2
+            found.append(after["fallbacks"] - before["fallbacks"])
         path.end()
     return found
 
 
-def _fallbacks(protocol: str) -> int:
-    counters = next(one["counters"] for one in hosts.status() if one["name"] == protocol)
-    count: int = counters["fallbacks"]
-    return count
+def _counters(protocol: str) -> dict[str, int]:
+    counters: dict[str, int] = next(
+        one["counters"] for one in hosts.status() if one["name"] == protocol
+    )
+    return counters
 
 
 class _Path:

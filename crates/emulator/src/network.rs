@@ -444,9 +444,8 @@ impl Network {
         let Some(feedback) = &self.scenario.links[link].queue.feedback else { return };
         let Some(flight) = &mut self.flights[id as usize] else { return };
         flight.measured |= match feedback.params {
-            AnyRouterParams::Vcp(_) | AnyRouterParams::Dpcp(_) => {
-                flight.seen.ecn != Ecn::NotCapable
-            }
+            // What a host of the protocol wrote; ECT(0) is ordinary ECN's.
+            AnyRouterParams::Vcp(_) | AnyRouterParams::Dpcp(_) => flight.seen.ecn == Ecn::Ect1,
             AnyRouterParams::Mlcp(_) => {
                 matches!(flight.seen.header, AnyHeader::Mlcp(header) if header.is_capable())
             }

@@ -136,6 +136,10 @@ fn a_router_of_a_load_says_that_it_measures() {
     for (queue, sent) in [("vcp", segment(0, &[])), ("mlcp", mlcp(0)), ("xcp", segment(1, &[]))] {
         assert_eq!(out(queue, &sent), sent, "{queue}");
     }
+    // Ordinary ECN's ECT(0), and CE.
+    for (queue, tos) in [("vcp", 2), ("vcp", 3), ("dpcp", 2), ("dpcp", 3)] {
+        assert_eq!(out(queue, &segment(tos, &[])), segment(tos, &[]), "{queue} {tos}");
+    }
 }
 
 /// Whoever drives the network may be late: the counts are those of the run's end.

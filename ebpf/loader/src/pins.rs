@@ -6,6 +6,7 @@
 //!                              cc             the congestion control's registration (a link)
 //!                              cc_map         the same before Linux 6.4 (a map)
 //!                              cgroup         sock_ops in a cgroup
+//!                              build          the version and digest of the loader (a note)
 //!                              links/NETNS:DEV:DIRECTION   before Linux 6.6 the program itself
 //! ```
 //! A protocol's end host is one OBJECT, its name; a router is one per device, NAME@NETNS:DEV. The
