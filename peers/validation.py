@@ -261,8 +261,8 @@ def ours(case: str, sets: tuple[str, ...] = (), folder: Path = SCENARIOS) -> Tra
     # A window that ends at 5.6 s is not after 5.6 s.
     ends = {n: round(n * WINDOW_S, 6) for n in sums}
     throughput = [(ends[n], rate * DATA_SHARE / whole / 1e6) for n, rate in sums.items()]
-    window = "window_pkts" if "window_pkts" in result.series_names else "cwnd_pkts"
-    return Trace(points(window), points(alpha) if alpha else [], throughput)
+    series = "window_pkts" if "window_pkts" in result.series_names else "cwnd_pkts"
+    return Trace(points(series), points(alpha) if alpha else [], throughput)
 
 
 def build(source: Path) -> Path:

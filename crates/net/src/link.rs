@@ -210,7 +210,9 @@ impl Link {
         };
         self.serve_until(finish, packet);
         if let Some(device) = &mut self.device {
-            let held = Held { begin, end: finish, size: packet.size, lost: None };
+            let schedule = self.line.as_ref().and_then(|line| line.schedule.as_ref());
+            let unused = schedule.map_or(0.0, |schedule| schedule.unused(finish));
+            let held = Held { begin, end: finish, size: packet.size, unused, lost: None };
             self.busy_until = device.take(now, held);
         }
     }
@@ -359,10 +361,10 @@ impl Link {
     }
 
     /// The bits of the packet in service that leave after `now`.
-    fn bits_left(&self, now: Time, end: Time) -> f64 {
+    fn bits_left(&self, now: Time) -> f64 {
         match self.line.as_ref().and_then(|line| line.schedule.as_ref()) {
-            Some(schedule) => schedule.bits_left(now, end),
-            None => self.capacity_bits(now, end),
+            Some(schedule) => schedule.bits_left(now, self.busy_until),
+            None => self.capacity_bits(now, self.busy_until),
         }
     }
 
@@ -372,15 +374,16 @@ impl Link {
         counts.lost -= self.losing(now).count() as u64;
         if let Some(device) = &self.device {
             for held in device.held(now) {
-                if held.begin < now {
-                    counts.part_bits = f64::from(held.size) * 8.0 - self.bits_left(now, held.end);
+                // What begins now has what a trace's last opportunity had left, which was before.
+                if held.begin <= now {
+                    let left = self.capacity_bits(now, held.end) - held.unused;
+                    counts.part_bits = f64::from(held.size) * 8.0 - left;
                 }
                 counts.served -= 1;
                 counts.served_bytes -= u64::from(held.size);
             }
         } else if self.busy_until > now {
-            counts.part_bits =
-                f64::from(self.in_service) * 8.0 - self.bits_left(now, self.busy_until);
+            counts.part_bits = f64::from(self.in_service) * 8.0 - self.bits_left(now);
             counts.served -= 1;
             counts.served_bytes -= u64::from(self.in_service);
         }

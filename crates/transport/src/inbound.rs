@@ -60,7 +60,7 @@ pub struct Inbound {
     deadline: Time,
     /// Or [`AT_ONCE`], or [`UNASKED`].
     delayed_ack: Span,
-    /// [`Config::quick_acks`].
+    /// [`Config::quick_acks`]; 0 where no ACK leaves unasked.
     quick: u32,
     recovery: Recovery,
     ece: bool,
@@ -85,7 +85,7 @@ impl Inbound {
                 _ if config.reports => UNASKED,
                 delay => delay.unwrap_or(AT_ONCE),
             },
-            quick: config.quick_acks,
+            quick: if config.reports { 0 } else { config.quick_acks },
             recovery: config.recovery,
             ece: false,
             duplicates: 0,

@@ -16,13 +16,16 @@ use cc::roles::PacketKind;
 use units::{Span, Time};
 
 /// A packet that the device has taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
     /// Its service, from the first bit to the last.
     pub begin: Time,
     pub end: Time,
     /// [bytes]
     pub size: u32,
+    /// What the line could carry up to the end and no packet has used [bits]: of a trace's last
+    /// opportunity.
+    pub unused: f64,
     /// Will the line lose it? Its flow's number, and what it is.
     pub lost: Option<(u32, PacketKind)>,
 }

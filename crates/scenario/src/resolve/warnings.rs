@@ -96,7 +96,7 @@ fn idle_rules(scenario: &Scenario) -> Vec<String> {
         Touches::Window => "no flow has a window of TCP",
         Touches::Pace => "no flow is paced",
         Touches::Marks => "no flow counts marks",
-        Touches::DelayedAcks => "no ACK is delayed",
+        Touches::DelayedAcks => "no ACK is delayed (delayed_ack)",
     };
     rules.map(|rule| format!("transport.{}: {}", rule.key, why(rule.touches))).collect()
 }

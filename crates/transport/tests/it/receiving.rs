@@ -115,6 +115,16 @@ fn quick_acks_are_not_delayed() {
     assert_eq!(acks, [Some(1), None, Some(3), None, Some(5)]);
 }
 
+/// What acknowledges nothing by itself but sends reports does not begin with ACKs either.
+#[test]
+fn quick_acks_are_none_of_a_receiver_that_reports() {
+    let mut receiver = Inbound::new(&Config { reports: true, quick_acks: 2, ..Config::default() });
+    let now = Time::ZERO + Span::from_millis(1);
+    for seq in 0..4 {
+        assert!(!receiver.on_data(now, seq, false, false).ack_now, "{seq}");
+    }
+}
+
 /// RFC 3168, section 6.1.3.
 #[test]
 fn ece_is_latched_until_cwr() {

@@ -329,11 +329,11 @@ impl Sender for AbcSender {
         if self.params.dual { self.window.min(self.cubic.cwnd()) } else { self.window }
     }
 
-    /// Two windows per RTT.
     fn paces(&self) -> bool {
         true
     }
 
+    /// Two windows per RTT.
     fn pacing(&self) -> Option<Rate> {
         (self.srtt > 0.0)
             .then(|| Rate(((2.0 * self.cwnd() * self.packet_bits / self.srtt) as u64).max(1)))

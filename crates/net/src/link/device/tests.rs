@@ -13,7 +13,7 @@ fn device(packets: u32, bql: Option<Span>) -> Device {
 fn take(device: &mut Device, now: u64) -> (u64, u64) {
     let begin = device.begin(us(now));
     let end = begin + Span::from_micros(100);
-    let next = device.take(us(now), Held { begin, end, size: 1000, lost: None });
+    let next = device.take(us(now), Held { begin, end, size: 1000, unused: 0.0, lost: None });
     (begin.0 / 1_000_000, next.0 / 1_000_000)
 }
 
