@@ -309,7 +309,8 @@ def judged_alone(tree: Path, mutant: Mutant) -> tuple[str, str, str]:
     """The same of a mutant that has a build of its own."""
     file, package = str(mutant["file"]), str(mutant["package"])
     synchronised(tree, judge.with_switch(ROOT) | {file: mutated(mutant)})
-    check = ["cargo", "check", "--quiet", "--locked", "--profile", "ci", "-p", package]
+    # With its tests: some ask for what a mutant takes away.
+    check = ["cargo", "check", "--quiet", "--locked", "--profile", "ci", "--tests", "-p", package]
     if subprocess.run(
         check, cwd=tree, capture_output=True, check=False, env=ENVIRONMENT
     ).returncode:
