@@ -4,8 +4,8 @@
  * highest load since its last ACK. After a timeout the window is one packet, as in the simulator,
  * and no loss besides moves it. One deviation: a loss while the code is the lowest makes it Reno
  * until another comes. Without an MLCP router on the path the code never is another, and nothing
- * else would ever close the window. Where routers have said that they measure, a lowest code without
- * that brings nothing (packet.h). */
+ * else would ever close the window. Where routers have said that they measure, a lowest code
+ * without that brings nothing (packet.h). */
 #include "host.h"
 #include "packet.h"
 #include "mlcp_math.h"

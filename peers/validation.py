@@ -8,9 +8,10 @@ with its own arguments, and its traces and ours are held to the same statements.
 A statement has two forms: the text at the head of the file, and the check in its code, which is
 wider. Where the text has single numbers (a window of 511 segments at 5.4593 s), it holds within 5 %
 of the window and 0.25 s. The verdict on ours is by the check in the code; where there is none, by
-the text. Then come experiments: the same change in both simulators. Exit status: 0 if
-docs/evidence/ns3.md has every line of both tables, 4 otherwise, 5 when ns-3 or the file is missing,
-1 when it fails.
+the text. Ours run twice, with our defaults and as ns-3 does it (tcp-validation/as-ns3). Then one of
+the latter's settings at a time goes back to the default, and then come experiments: the same change
+in both simulators. Exit status: 0 if docs/evidence/ns3.md has every line of the tables, 4
+otherwise, 5 when ns-3 or the file is missing, 1 when it fails.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from dumbbell import MissingError, PeerError
 
 EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence" / "ns3.md"
 SCENARIOS = Path(__file__).with_name("tcp-validation")
+AS_NS3 = SCENARIOS / "as-ns3"
 LIBRARIES = (
     "applications",
     "internet-apps",
@@ -53,7 +55,7 @@ class Trace:
     """What is known of a run: times [s] and values."""
 
     cwnd: Points
-    """Congestion window [segments]."""
+    """Congestion window [segments]; as ns-3's, which PRR sets while it brings it down."""
     alpha: Points
     """DCTCP's estimate; empty for CUBIC."""
     throughput: Points
@@ -240,11 +242,11 @@ ARGUMENTS: dict[str, list[str]] = {
 }
 
 
-def ours(case: str, sets: tuple[str, ...] = ()) -> Trace:
+def ours(case: str, sets: tuple[str, ...] = (), folder: Path = SCENARIOS) -> Trace:
     """The case in Clearpipe, with some keys set."""
     import clearpipe as cp
 
-    result = cp.run(SCENARIOS / f"{case}.toml", set=sets)
+    result = cp.run(folder / f"{case}.toml", set=sets)
 
     def points(name: str) -> Points:
         table = result.series(name)
@@ -256,8 +258,11 @@ def ours(case: str, sets: tuple[str, ...] = ()) -> Trace:
     for time, rate in points("goodput_bps"):
         window = int((time - 1e-9) / WINDOW_S) + 1
         sums[window] = sums.get(window, 0.0) + rate
-    throughput = [(n * WINDOW_S, rate * DATA_SHARE / whole / 1e6) for n, rate in sums.items()]
-    return Trace(points("cwnd_pkts"), points(alpha) if alpha else [], throughput)
+    # A window that ends at 5.6 s is not after 5.6 s.
+    ends = {n: round(n * WINDOW_S, 6) for n in sums}
+    throughput = [(ends[n], rate * DATA_SHARE / whole / 1e6) for n, rate in sums.items()]
+    series = "window_pkts" if "window_pkts" in result.series_names else "cwnd_pkts"
+    return Trace(points(series), points(alpha) if alpha else [], throughput)
 
 
 def build(source: Path) -> Path:
@@ -329,19 +334,87 @@ EXPERIMENTS = [
 ]
 
 
+def _of_all(*sets: str) -> dict[str, tuple[str, ...]]:
+    return dict.fromkeys(STATEMENTS, sets)
+
+
+def _cubic_only(*sets: str) -> dict[str, tuple[str, ...]]:
+    return {case: sets for case in STATEMENTS if case.startswith("cubic")}
+
+
+def _dctcp_only(*sets: str) -> dict[str, tuple[str, ...]]:
+    return {case: sets for case in STATEMENTS if case.startswith("dctcp")}
+
+
+def _without_newton() -> dict[str, tuple[str, ...]]:
+    queue = "links.bottleneck.queue={ kind = "
+    return {
+        "dctcp-10ms": (f'{queue}"codel", ce_threshold = "1ms" }}',),
+        "dctcp-80ms": (f'{queue}"codel", ce_threshold = "1ms" }}',),
+        "cubic-50ms-no-ecn": (f'{queue}"codel", ecn = false }}',),
+        "cubic-50ms-ecn": (f'{queue}"codel" }}',),
+    }
+
+
+def _cubic_with(start: str, update: str) -> str:
+    return (
+        'flows.first.protocol={ kind = "cubic", recovery = "sack", '
+        f'slow_start = "{start}", update = "{update}", tcp_friendly = false, ecn = true }}'
+    )
+
+
+def _dctcp_with(hold: str, acks: str) -> str:
+    return (
+        'flows.first.protocol={ kind = "dctcp", recovery = "sack", '
+        f'hold = {hold}, ce_acks = "{acks}" }}'
+    )
+
+
+LEFT_OUT: dict[str, dict[str, tuple[str, ...]]] = {
+    "`byte_counting`": _of_all("transport.byte_counting=0"),
+    "`quick_acks`": _of_all("transport.quick_acks=0"),
+    "`loss_base`": _of_all("transport.loss_base=in-use"),
+    '`slow_start = "ns-3"`': _cubic_only(_cubic_with("ack-train", "linux")),
+    '`update = "linux"`': _cubic_only(_cubic_with("ns-3", "rfc9438")),
+    "`hold`": _dctcp_only(_dctcp_with("false", "ns-3")),
+    "`ce_acks`": _dctcp_only(_dctcp_with("true", "off")),
+    '`ce_acks = "rfc8257"`': _dctcp_only(_dctcp_with("true", "rfc8257")),
+    "`newton`": _without_newton(),
+    "`device_bql`": _of_all("links.bottleneck.device_bql=off"),
+    "the device": _of_all("links.bottleneck.device_bql=off", "links.bottleneck.device_packets=0"),
+}
+"""What as-ns3 sets, one at a time as it is by default (or as RFC 8257 has it)."""
+
+
 def judge(program: Path) -> Iterator[str]:
     """The table of all statements, line by line."""
-    yield "| case | statement | expected | ns-3.37 | here | verdict |"
-    yield "|---|---|---|---|---|---|"
+    yield "| case | statement | expected | ns-3.37 | defaults | verdict | as ns-3 | verdict |"
+    yield "|---|---|---|---|---|---|---|---|"
     for case, statements in STATEMENTS.items():
-        there, here = theirs(case, program), ours(case)
+        there, here, alike = theirs(case, program), ours(case), ours(case, (), AS_NS3)
         for statement in statements:
-            peer, own = statement.see(there), statement.see(here)
+            peer, own, same = statement.see(there), statement.see(here), statement.see(alike)
             outside = "" if peer.text else " (outside)"
             yield (
                 f"| {case} | {statement.said} | {statement.expected} | {peer.shown}{outside} | "
-                f"{own.shown} | {verdict(own)} |"
+                f"{own.shown} | {verdict(own)} | {same.shown} | {verdict(same)} |"
             )
+
+
+def leave_out() -> Iterator[str]:
+    """How many statements hold without one of the settings, line by line."""
+    yield f"| without | {' | '.join(STATEMENTS)} |"
+    yield "|---|" + "---|" * len(STATEMENTS)
+
+    def held(case: str, sets: tuple[str, ...]) -> str:
+        trace = ours(case, sets, AS_NS3)
+        verdicts = [statement.see(trace).holds for statement in STATEMENTS[case]]
+        return f"{sum(verdicts)} of {len(verdicts)}"
+
+    yield f"| nothing | {' | '.join(held(case, ()) for case in STATEMENTS)} |"
+    for name, sets in LEFT_OUT.items():
+        cells = [held(case, sets[case]) if case in sets else "-" for case in STATEMENTS]
+        yield f"| {name} | {' | '.join(cells)} |"
 
 
 def explain(program: Path) -> Iterator[str]:
@@ -369,7 +442,7 @@ def main() -> int:
         program = build(options.file)
         known = EVIDENCE.read_text(encoding="utf-8")
         new = 0
-        for line in (*judge(program), "", *explain(program)):
+        for line in (*judge(program), "", *leave_out(), "", *explain(program)):
             new += line not in known
             print(line, flush=True)
     except MissingError as error:

@@ -148,9 +148,9 @@ static __always_inline void set_measured(struct __sk_buff *skb, struct segment *
 	segment->measured = 1;
 }
 
-/* Does a data packet's code tell of a load? Where routers have said that they measure and then do so
- * no more, the lowest code is only what the sender wrote: it is as none, and the sender becomes Reno
- * as without codes. A higher one is of a router in any case, perhaps of one that says nothing.
+/* Does a data packet's code tell of a load? Where routers have said that they measure and then do
+ * so no more, the lowest code is only what the sender wrote: it is as none, and the sender becomes
+ * Reno as without codes. A higher one is of a router in any case, perhaps of one that says nothing.
  * `measured` is what the receiver has heard of its flow. */
 static __always_inline int tells_load(u8 *measured, const struct segment *segment, int lowest)
 {

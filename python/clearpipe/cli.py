@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from functools import cache
+from importlib import import_module
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -16,35 +18,37 @@ import typer
 from typer.models import CommandInfo
 
 from clearpipe import complete, terminal, units
-from clearpipe.attack.cli import attack
-from clearpipe.evaluate.cli import evaluate
 from clearpipe.exits import Terminated, reports_errors
-from clearpipe.help_texts import App, InGroups
-from clearpipe.linux.cli import app as linux
-from clearpipe.new_cli import new, schema
+from clearpipe.help_texts import App, Command, InGroups
 from clearpipe.options import File, Json, Quiet, Rep, Seed, Set, instant
-from clearpipe.reproduce.cli import reproduce
-from clearpipe.run_cli import run, say_stored
-from clearpipe.sweep.cli import app as sweeps
-from clearpipe.theory.cli import app as theory
 
-app = App(
+# What has modules of its own: they are imported for the command that is called, or for the help.
+COMMANDS = {
+    "run": "clearpipe.run_cli",
+    "reproduce": "clearpipe.reproduce.cli",
+    "evaluate": "clearpipe.evaluate.cli",
+    "attack": "clearpipe.attack.cli",
+    "new": "clearpipe.new_cli",
+    "schema": "clearpipe.new_cli",
+}
+GROUPS = {
+    "sweep": "clearpipe.sweep.cli",
+    "theory": "clearpipe.theory.cli",
+    "linux": "clearpipe.linux.cli",
+}
+IN_GROUPS = {"run"}
+"""Commands whose help has its options in groups."""
+
+app: App
+"""The application with all commands."""
+
+_own = App(
     "clearpipe",
     "Keep the pipe full and the queue empty: congestion control, simulated and compared.",
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 3 invalid scenario, 4 outside tolerance, "
     "5 the system lacks something, 75 stopped by --max-wall (a partial result), 130 interrupted, "
     "143 terminated.",
 )
-
-app.add_typer(sweeps, name="sweep")
-app.add_typer(theory, name="theory")
-app.command(cls=InGroups)(run)
-app.command()(reproduce)
-app.command()(evaluate)
-app.command()(attack)
-app.command()(new)
-app.command()(schema)
-app.add_typer(linux, name="linux")
 
 
 def _on_terminate(_signal: int, _frame: object) -> None:
@@ -61,7 +65,7 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@_own.callback()
 def _options(
     version: Annotated[
         bool,
@@ -75,7 +79,7 @@ def _options(
         signal.signal(signal.SIGTERM, _on_terminate)
 
 
-@app.command()
+@_own.command()
 @reports_errors()
 def explain(  # noqa: PLR0913 - one for each option
     run: Annotated[
@@ -120,7 +124,7 @@ def explain(  # noqa: PLR0913 - one for each option
         terminal.show(telling.words(facts))
 
 
-@app.command()
+@_own.command()
 @reports_errors()
 def show(
     file: File,
@@ -167,7 +171,7 @@ def _figures() -> Sequence[Any]:
     return cli.rows(data.every(), cli.OUT, "quick")
 
 
-@app.command("list")
+@_own.command("list")
 @reports_errors()
 def list_(
     what: Annotated[
@@ -200,7 +204,7 @@ def list_(
     terminal.show(overview.Listing(columns, rows))
 
 
-@app.command()
+@_own.command()
 @reports_errors()
 def compare(
     a: Annotated[
@@ -248,7 +252,7 @@ def compare(
         raise ToleranceError(f"outside tolerance: {names}")
 
 
-@app.command()
+@_own.command()
 @reports_errors()
 def cite(
     result: Annotated[
@@ -272,7 +276,7 @@ def cite(
         terminal.show(*citing.lines(made, runs))
 
 
-@app.command()
+@_own.command()
 @reports_errors()
 def doctor(
     as_json: Json = False,
@@ -302,7 +306,7 @@ def doctor(
         raise UnsupportedError(f"missing: {', '.join(missing)}")
 
 
-@app.command()
+@_own.command()
 @reports_errors()
 def demo(
     out: Annotated[
@@ -316,6 +320,7 @@ def demo(
     """
     from clearpipe import demo as showing
     from clearpipe import overview
+    from clearpipe.run_cli import say_stored
 
     done, path = showing.run(out, quiet)
     say_stored(done, quiet)
@@ -331,29 +336,52 @@ def main() -> None:
     """The console script."""
     terminal.write_anything()
     try:
-        code = _called(app, sys.argv[1:])(standalone_mode=False)
+        code = _called(sys.argv[1:])(standalone_mode=False)
     except USAGE as error:
         _show_usage(error)
         code = 2
     sys.exit(code)
 
 
-def _called(app: typer.Typer, words: Sequence[str]) -> typer.Typer:
-    """The application with the one command that the words call, or with all of them: Typer prepares
-    each option of each command that there is, which takes longer than a short run."""
-    commands = [one for one in app.registered_commands if _name(one) in words[:1]]
-    groups = [one for one in app.registered_groups if one.name in words[:1]]
-    if not commands and not groups:
-        return app
-    only = copy(app)
-    only.registered_commands, only.registered_groups = commands, groups
-    return only
+def _called(words: Sequence[str]) -> App:
+    """The application with the one command that the words call, or with all of them: importing all
+    modules, and Typer's preparing of each option of each command, take longer than a short run."""
+    name = "".join(words[:1])
+    if name in COMMANDS:
+        return _with([name], [], [])
+    if name in GROUPS:
+        return _with([], [name], [])
+    own = [one for one in _own.registered_commands if _name(one) == name]
+    return _with([], [], own) if own else _whole()
+
+
+@cache
+def _whole() -> App:
+    return _with(COMMANDS, GROUPS, _own.registered_commands)
+
+
+def _with(commands: Iterable[str], groups: Iterable[str], own: Iterable[CommandInfo]) -> App:
+    made = copy(_own)
+    made.registered_commands, made.registered_groups = [], []
+    for name in commands:
+        cls = InGroups if name in IN_GROUPS else Command
+        made.command(name, cls=cls)(getattr(import_module(COMMANDS[name]), name))
+    made.registered_commands += own
+    for name in groups:
+        made.add_typer(import_module(GROUPS[name]).app, name=name)
+    return made
 
 
 def _name(command: CommandInfo) -> str | None:
     # As Typer makes it of a function's.
     made = getattr(command.callback, "__name__", "").replace("_", "-")
     return command.name or made
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return _whole()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _show_usage(error: Any) -> None:

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
+
+from clearpipe.plain_values import read_plainly
 
 RANGE = re.compile(r"(?:(-?[\d.]+)<=?)?x(?:<=?(-?[\d.]+)|>=?(-?[\d.]+))?")
 # A bound that only says how large a whole number a computer has.
@@ -77,7 +79,12 @@ def usage(params: Any, context: Any) -> list[str]:
 
 
 class Command(TyperCommand):
-    """A command with such a help."""
+    """A command with such a help, which reads plain values itself."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Every option and argument has its value."""
+        read_plainly(self.get_params(ctx))
+        return super().parse_args(ctx, args)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What stands behind the command's name."""
@@ -109,12 +116,22 @@ class InGroups(Command):
         return getattr(param, "rich_help_panel", None) or super().section(param)
 
 
+class Group(TyperGroup):
+    """A command with commands of its own, which reads plain values itself."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Every option has its value."""
+        read_plainly(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+
 class App(typer.Typer):
     """A command with commands of its own, with the house's settings."""
 
     def __init__(self, name: str, about: str, **more: Any) -> None:
         super().__init__(
             name=name,
+            cls=Group,
             help=about,
             no_args_is_help=True,
             rich_markup_mode=None,

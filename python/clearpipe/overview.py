@@ -329,7 +329,9 @@ class Grid:
 
     def lines(self) -> Iterator[str]:
         """For a pipe, which has room for all columns."""
-        return terminal.columns(self._table(self.headings, self.rows, self.left))
+        columns = [[row[i] for row in self.rows] for i in range(len(self.headings))]
+        right = [number >= self.left for number in range(len(self.headings))]
+        return terminal.aligned(self.title, self.headings, columns, right, self.caption)
 
     def _table(
         self, headings: Sequence[str], rows: Sequence[Sequence[str]], left: int

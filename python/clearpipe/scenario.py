@@ -655,6 +655,8 @@ class CodelQueue(Model):
     """Are capable packets marked instead of dropped?"""
     interval: Time | None = None
     """INTERVAL, about the longest usual round-trip time, section 4.2."""
+    newton: bool | None = None
+    """Is the root of the control law Linux's, one Newton step per drop, and not exact?"""
     target: Time | None = None
     """TARGET, the waiting time that is accepted, section 4.3."""
 
@@ -855,6 +857,8 @@ class DctcpProtocol(Model):
     kind: Literal["dctcp"] = "dctcp"
     alpha_0: float | None = None
     """alpha at the start (section 3.3: 1). 0.0 to 1.0."""
+    ce_acks: Literal["off", "rfc8257", "ns-3"] | None = None
+    """With delayed ACKs: what the receiver does when marks begin or end (section 3.2)."""
     cwr: bool | None = None
     """Does a mark bring the window down over a round trip, without growth, as Linux and ns-3 do
     (CWR), and not at once?
@@ -866,6 +870,10 @@ class DctcpProtocol(Model):
     """
     g: float | None = None
     """g, weight of the last window in alpha (section 4.2: 1/16). 0.0001 to 1.0."""
+    hold: bool | None = None
+    """Does a window that a mark has cut not grow until what was out then is acknowledged, as in
+    Linux and ns-3, though it comes down at once?
+    """
     max_ssthresh: float | None = None
     """max_ssthresh, from which limited slow start is slower [packets] (RFC 3742). 2.0 to
     1000000000.0.
@@ -1179,6 +1187,15 @@ class Dumbbell(Model):
     """Lower bound on each buffer, for every flow that crosses it in either direction. Examples:
     "2pkt", "2kB".
     """
+    device_bql: str | None = None
+    """Linux's byte queue limits: the device holds no more bytes than keep the line busy. The limit
+    falls after so long a time above need (Linux 1s); "off" is without. Examples: "off", "200ms".
+    """
+    device_packets: int | None = None
+    """Packets that the device below the queue holds besides the one in service, first in first out,
+    as a network card's ring does: what is in it the queue does not see, time or drop. 0 to 100000.
+    Left out: 0.
+    """
     down: Sequence[Sequence[Time]] | None = None
     """Outages, in order of time and not adjacent."""
     down_drops: bool | None = None
@@ -1382,6 +1399,8 @@ class FqCodelQueue(Model):
     """Does CoDel look at what all queues hold before it drops, and not at its queue alone (RFC
     8289, section 4.4)? Linux looks at all.
     """
+    newton: bool | None = None
+    """Is the root of the control law Linux's, one Newton step per drop, and not exact?"""
     quantum: int | None = None
     """Quantum [bytes], section 5.2.4; 0: a full packet. 0.0 to 1000000.0."""
     target: Time | None = None
@@ -1845,6 +1864,15 @@ class Link(Model):
     buffer_per_flow: str | None = None
     """Lower bound on the buffer, for every flow that crosses it in either direction. Examples:
     "2pkt", "2kB".
+    """
+    device_bql: str | None = None
+    """Linux's byte queue limits: the device holds no more bytes than keep the line busy. The limit
+    falls after so long a time above need (Linux 1s); "off" is without. Examples: "off", "200ms".
+    """
+    device_packets: int | None = None
+    """Packets that the device below the queue holds besides the one in service, first in first out,
+    as a network card's ring does: what is in it the queue does not see, time or drop. 0 to 100000.
+    Left out: 0.
     """
     down: Sequence[Sequence[Time]] | None = None
     """Outages, in order of time and not adjacent."""
@@ -2437,6 +2465,15 @@ class ParkingLot(Model):
     """Lower bound on each buffer, for every flow that crosses it in either direction. Examples:
     "2pkt", "2kB".
     """
+    device_bql: str | None = None
+    """Linux's byte queue limits: the device holds no more bytes than keep the line busy. The limit
+    falls after so long a time above need (Linux 1s); "off" is without. Examples: "off", "200ms".
+    """
+    device_packets: int | None = None
+    """Packets that the device below the queue holds besides the one in service, first in first out,
+    as a network card's ring does: what is in it the queue does not see, time or drop. 0 to 100000.
+    Left out: 0.
+    """
     down: Sequence[Sequence[Time]] | None = None
     """Outages, in order of time and not adjacent."""
     down_drops: bool | None = None
@@ -2659,7 +2696,7 @@ class Probe(Model):
     links: Sequence[str] | None = None
     """Links that are recorded."""
     series: (
-        Sequence[Literal["cwnd", "srtt", "goodput", "rate", "sender", "queue", "utilization", "drops", "losses", "router"]]
+        Sequence[Literal["cwnd", "window", "srtt", "goodput", "rate", "sender", "queue", "utilization", "drops", "losses", "router"]]
         | None
     ) = None
     """The series to record."""
@@ -3322,6 +3359,10 @@ class Transport(Model):
     pacing_burst: int | None = None
     """Packets that a pacer lets out together, with twice the gap after two, and so on. From 2 on a
     sender that is late makes up for as much as half a gap, as Linux does. 1 to 64.
+    """
+    quick_acks: int | None = None
+    """Of a transfer, the packets that are acknowledged at once though ACKs are delayed: ns-3 does
+    so with 1, Linux's quick ACKs begin with up to 16. 0 to 1000.
     """
     rack_rtt: Literal["latest", "highest"] | None = None
     """For `recovery = "rack"`: of the segments that an ACK delivers, RACK takes the RTT of that

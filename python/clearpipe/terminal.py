@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import json
+import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
@@ -26,48 +27,88 @@ class Piped(Protocol):
         """One for each entry, whole."""
 
 
+# Text of which each sign takes one place: it needs no library to print it, which takes as long to
+# import as a short run.
+ONE_PLACE = re.compile("[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u202f]*")
+
+
 def show(*parts: RenderableType) -> None:
     """Prints tables and lines. A pipe gets columns two blanks apart, without rules and as narrow as
     what is in them: nothing is folded or cut, however long a line gets."""
-    from rich.console import Console
-    from rich.table import Table
-
-    terminal = sys.stdout.isatty()
-    width = None if terminal else PIPED_WIDTH
-    console = Console(markup=False, highlight=False, emoji=False, width=width)
+    if sys.stdout.isatty():
+        _render(parts, None)
+        return
     for part in parts:
-        if not terminal and isinstance(part, Table | Piped):
-            lines = columns(part) if isinstance(part, Table) else part.lines()
+        if isinstance(part, str) and ONE_PLACE.fullmatch(part):
+            sys.stdout.write(f"{part}\n")
+        elif not isinstance(part, str) and (lines := _piped(part)) is not None:
             # Rich's own printing would end lines at its width, however large.
             sys.stdout.writelines(f"{line}\n" for line in lines)
         else:
-            console.print(part, soft_wrap=isinstance(part, str))
+            _render([part], PIPED_WIDTH)
+
+
+def _render(parts: Iterable[RenderableType], width: int | None) -> None:
+    from rich.console import Console
+
+    console = Console(markup=False, highlight=False, emoji=False, width=width)
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+def _piped(part: object) -> Iterable[str] | None:
+    if isinstance(part, Piped):
+        return part.lines()
+    from rich.table import Table
+
+    return columns(part) if isinstance(part, Table) else None
 
 
 def columns(table: Table) -> Iterator[str]:
-    """A table's lines for a pipe: title, headings, rows and what stands below; a blank line after
-    it, as the next table begins with its title."""
-    from rich.cells import cell_len
+    """The lines of Rich's table for a pipe, as `aligned` has them."""
+    heads = [_told(column.header) for column in table.columns]
+    cells = [[_told(cell) for cell in column.cells] for column in table.columns]
+    right = [column.justify == "right" for column in table.columns]
+    title, caption = (_told(text) if text else "" for text in (table.title, table.caption))
+    yield from aligned(title, heads, cells, right, caption)
 
-    heads = [_told(column.header).split("\n") for column in table.columns]
+
+def aligned(
+    title: str,
+    headings: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    right: Sequence[bool],
+    caption: str,
+) -> Iterator[str]:
+    """A table's lines for a pipe, of `cells` by columns: title, headings, rows and what stands
+    below; a blank line after it, as the next table begins with its title."""
+    heads = [heading.split("\n") for heading in headings]
     height = max(map(len, heads), default=0)
     # Headings stand on the rows.
     upper = [[*[""] * (height - len(head)), *head] for head in heads]
-    cells = [[_told(cell).replace("\n", " ") for cell in column.cells] for column in table.columns]
-    whole = [[*head, *rest] for head, rest in zip(upper, cells, strict=True)]
-    widths = [_width(map(cell_len, column)) for column in whole]
-    right = [column.justify == "right" for column in table.columns]
-    if table.title:
-        yield _told(table.title)
+    rest = [[cell.replace("\n", " ") for cell in column] for column in cells]
+    whole = [[*head, *column] for head, column in zip(upper, rest, strict=True)]
+    widths = [_width(map(_places, column)) for column in whole]
+    if title:
+        yield title
     for row in zip(*whole, strict=True):
         padded = []
         for text, width, is_number in zip(row, widths, right, strict=True):
-            blanks = " " * (width - cell_len(text))
+            blanks = " " * (width - _places(text))
             padded.append(blanks + text if is_number else text + blanks)
         yield "  ".join(padded).rstrip()
-    if table.caption:
-        yield _told(table.caption)
+    if caption:
+        yield caption
     yield ""
+
+
+def _places(text: str) -> int:
+    """How many places of a line it takes."""
+    if ONE_PLACE.fullmatch(text):
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 # A longer cell makes its own line longer, and not its column wider.

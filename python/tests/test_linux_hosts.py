@@ -893,7 +893,7 @@ def test_what_another_loader_has_loaded_is_refused(
 ) -> None:
     hosts.load("xcp", dev="v0", netns=pair.left)
     build = next(each["build"] for each in hosts.status() if each["name"] == "xcp")
-    assert sh(os.fspath(hosts.program()), "--version").split() == [hosts.PROGRAM, build]
+    assert sh(str(hosts.program()), "--version").split() == [hosts.PROGRAM, build]
     hosts.load("xcp", dev="v0", netns=pair.right)
     hosts.unload("xcp", dev="v0", netns=pair.right)
     # An older one leaves no note.

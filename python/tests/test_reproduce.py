@@ -547,6 +547,35 @@ def test_what_holds_as_printed_is_sure_by_the_printed_bound() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lo", "printed", "verdict", "told"),
+    [
+        (0.5, None, WITHIN, "in the mean of the runs; 1 of 2 runs at 40 Mb/s is outside"),
+        # 0.75 and 0.45: the mean, 0.6, is outside, and one of them is not.
+        (0.65, None, DEVIATES, "in the mean of the runs; 1 of 2 runs at 40 Mb/s is within"),
+        (
+            0.1,
+            0.5,
+            HOLDS,
+            "in the mean of the runs; 1 of 2 runs at 40 Mb/s is outside what is printed",
+        ),
+        (0.1, None, WITHIN, ""),
+        (0.9, None, DEVIATES, ""),
+    ],
+)
+def test_single_runs_on_the_other_side_of_a_bound_are_told(
+    lo: float, printed: float | None, verdict: str, told: str
+) -> None:
+    values = {"vcp": {"10Mbps": [0.9, 0.9], "20Mbps": [0.8, 0.8], "40Mbps": [0.75, 0.45]}}
+    own = None if printed is None else Printed(lo=printed)
+    claim = claim_with(Measure("m", ("vcp",), x=(20e6, 40e6), lo=lo), printed=own)
+    if told.endswith("printed"):
+        claim = claim_with(Measure("m", ("vcp",), lo=lo), printed=own)
+    (one,) = claims.judge(claim, hand_made(values, claim), "full").judged
+    assert one.verdict == verdict
+    assert report.runs_text(one) == told
+
+
+@pytest.mark.parametrize(
     ("lo", "hi", "told"),
     [
         (1.0625, 1.0625, "= 1.0625"),

@@ -313,3 +313,16 @@ def test_a_flow_that_two_links_flag_is_one_flow(monkeypatch: pytest.MonkeyPatch)
     }
     monkeypatch.setattr(xcp, "flow_series", lambda _, name: series[name])
     assert xcp._caught(None) == {7: (2.0, 0.2)}  # type: ignore[arg-type]
+
+
+def test_what_an_axis_has_of_one_value_does_not_vary() -> None:
+    """The duration of xcp-fig04 is 60 s at each capacity; a buffer that is one is told as such."""
+    assert not any("duration" in line for line in told("xcp:fig04", "c1"))
+    figure = data.chosen("xcp:fig04")[0]
+    part = figure.parts["full"][0]
+    assert part.axis is not None
+    sets = {"topology.buffer": ["77pkt"] * len(part.axis.values)}
+    part = replace(part, axis=replace(part.axis, sets=sets))
+    found = settings.of(figure.claims[0], Data(data.paper("xcp"), figure, (part,)))
+    assert "topology.buffer = 77pkt" in found
+    assert not any("varies" in line and "buffer" in line for line in found)

@@ -1,7 +1,7 @@
 """XCP's checks on runs made up by hand: what a mean would hide they show."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -114,3 +114,22 @@ def test_the_gain_is_the_same_for_all_capacities_and_numbers_of_flows() -> None:
 
 def test_the_farthest_of_some_values_is_told_by_their_mean() -> None:
     assert xcp._farthest_off(np.array([1.0, 1.0, 4.0])) == pytest.approx(1.0)
+
+
+def test_the_climb_after_a_departure_is_no_oscillation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Utilization over 200 ms: full until 8 s, down to 0.5, and back at 0.95 at 9 s; what it falls
+    by from its highest later on is the swing."""
+    t = np.arange(0.2, 20.1, 0.2)
+    climb = np.interp(t, [8, 8.2, 9], [1.0, 0.5, 0.96])
+    monkeypatch.setattr(xcp, "windowed", lambda t, used, _: (t, used))
+
+    def swing(used: Any) -> float:
+        monkeypatch.setattr(xcp, "link_series", lambda *_: (t, used))
+        return float(xcp.fig11_swing(cast(Any, None)))
+
+    assert swing(climb) == pytest.approx(0)
+    # Up to 1.0 and down to 0.7: 0.3, and not the 0.26 to where it was first.
+    later = np.where(t > 12, 1.0, climb)
+    assert swing(np.where(np.abs(t - 15) < 0.3, 0.7, later)) == pytest.approx(0.3)
+    assert swing(np.ones_like(t)) == 0
+    assert np.isnan(swing(np.where(t > 8, 0.5, 1.0)))

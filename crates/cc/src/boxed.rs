@@ -8,7 +8,7 @@ use core::fmt;
 
 use units::{Rate, Time};
 
-use crate::roles::{Ack, Departing, EcnUse, Idle, Loss, Sender, SenderContext, Variable};
+use crate::roles::{Ack, CeAcks, Departing, EcnUse, Idle, Loss, Sender, SenderContext, Variable};
 
 /// A sender on the heap.
 #[derive(Clone, Debug)]
@@ -39,6 +39,9 @@ impl<S: Sender> Sender for Boxed<S> {
     }
     fn counts_marks(&self) -> bool {
         self.0.counts_marks()
+    }
+    fn ce_acks(&self) -> CeAcks {
+        self.0.ce_acks()
     }
     fn carries(&mut self, flows: u32) {
         self.0.carries(flows);

@@ -11,7 +11,7 @@ use crate::classes::{Place, Scheduler, Service};
 use crate::explicit::{experimental, load, neighbours, xcp};
 use crate::params::{Params, Preset, Refused, Spec, Value};
 use crate::roles::{
-    Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Header, Idle, Loss,
+    Ack, Arrived, Backlog, CeAcks, Departing, Ecn, EcnUse, Feedback, Fields, Header, Idle, Loss,
     PacketKind, Passing, Receiver, Reporter, Router, RouterContext, Sender, SenderContext,
     TcpFields, Variable, Verdict,
 };
@@ -401,6 +401,10 @@ macro_rules! protocols {
             /// As [`Sender::first_byte`].
             pub fn first_byte(&self) -> u32 {
                 match &self.kind { $( SenderKind::$variant(s) => s.first_byte(), )* }
+            }
+            /// As [`Sender::ce_acks`].
+            pub fn ce_acks(&self) -> CeAcks {
+                match &self.kind { $( SenderKind::$variant(s) => s.ce_acks(), )* }
             }
             /// As [`Sender::carries`].
             pub fn carries(&mut self, flows: u32) {

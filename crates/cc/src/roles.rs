@@ -310,6 +310,11 @@ pub trait Sender: Sized {
     fn counts_marks(&self) -> bool {
         self.ecn() == EcnUse::Classic
     }
+    /// With [`EcnUse::Codes`] and delayed ACKs: what its receiver does when marks begin or end;
+    /// asked once.
+    fn ce_acks(&self) -> CeAcks {
+        CeAcks::Off
+    }
     /// It is a macro-flow, and carries so many flows from now on.
     fn carries(&mut self, _flows: u32) {}
     /// A data packet leaves: the header it carries.
@@ -369,6 +374,20 @@ pub struct Arrived<H> {
     pub ecn: Ecn,
     /// What an earlier packet had to say, if its ACK is delayed and has not left.
     pub pending: Option<Feedback<H>>,
+}
+
+choice! {
+    /// What a receiver with delayed ACKs does when marks begin or end.
+    pub enum CeAcks {
+        /// Nothing: an ACK answers marked and other packets together.
+        Off = "off",
+        /// RFC 8257 section 3.2: two ACKs leave at once, one of what waits, by the state before,
+        /// and one of the packet that has come, by the new one.
+        Rfc8257 = "rfc8257",
+        /// ns-3 3.37 (TcpDctcp::CeState0to1, CeState1to0): one ACK leaves, by the state before; its
+        /// number is one that was told already, and the sender hears of it as of one packet more.
+        Ns3 = "ns-3",
+    }
 }
 
 /// What an ACK takes back.

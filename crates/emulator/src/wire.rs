@@ -121,9 +121,9 @@ pub fn write(packet: &mut [u8], seen: &Seen, ecn: Ecn, header: &AnyHeader) -> bo
     changed
 }
 
-/// The last of the three bits that TCP reserves, in the byte of its data offset: a router has measured
-/// the load that the packet's code tells. The end hosts of `ebpf/` read it, and the kernel's routers
-/// set it as this does.
+/// The last of the three bits that TCP reserves, in the byte of its data offset: a router has
+/// measured the load that the packet's code tells. The end hosts of `ebpf/` read it, and the
+/// kernel's routers set it as this does.
 const MEASURED: u8 = 2;
 
 /// Says in a data segment that a router has measured; the checksum follows. True when a byte

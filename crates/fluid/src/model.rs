@@ -229,6 +229,7 @@ fn check(scenario: &Scenario) -> Result<(), Unsupported> {
             ("loss", line.loss.is_some(), "loss on the line"),
             ("jitter", line.jitter.is_some(), "jitter"),
             ("reorder", line.reorder.is_some(), "reordering"),
+            ("device_packets", link.device.is_some(), "a device below the queue"),
         ];
         if let Some((part, _, what)) = odd.iter().find(|(_, there, _)| *there) {
             return refuse(key(part), &format!("{what} has no fluid form"));

@@ -103,6 +103,7 @@ impl Recorder {
         for &series in &wanted {
             let name = match series {
                 Series::Cwnd => "cwnd_pkts",
+                Series::Window => "window_pkts",
                 Series::Srtt => "srtt_s",
                 Series::Goodput => "goodput_bps",
                 _ => "rate_bps",
@@ -118,7 +119,7 @@ impl Recorder {
                         return None;
                     }
                     Some(match series {
-                        Series::Cwnd => mix(state.w_old, state.w),
+                        Series::Cwnd | Series::Window => mix(state.w_old, state.w),
                         Series::Srtt => {
                             return state
                                 .least_rtt

@@ -30,7 +30,7 @@ pub fn probed(written: &Scenario, rows: u32) -> (&'static Scenario, Budget) {
     let flows = written.flow_count();
     let links = written.links.len() as u64;
     let wanted = |series: &Series| match series {
-        Series::Losses => false,
+        Series::Losses | Series::Window => false,
         Series::Sender | Series::Srtt | Series::Rate => flows <= FEW_FLOWS,
         _ => true,
     };

@@ -13,7 +13,7 @@ pub mod relays;
 pub mod reports;
 
 use cc::registry::{AnyReceiver, AnySender};
-use cc::roles::{Ecn, EcnUse, Loss};
+use cc::roles::{CeAcks, Ecn, EcnUse, Loss};
 use transport::accecn::{self, Told};
 use transport::{AckOutcome, Bursts, Inbound, LossEvent, Outbound};
 use units::{Span, Time};
@@ -122,6 +122,8 @@ pub struct Source {
     pub sender: AnySender,
     /// AccECN's counters, where it is used.
     pub accecn: Option<Box<accecn::Heard>>,
+    /// Does it hear of ACKs without news, too ([`CeAcks::Ns3`])?
+    pub counts_all: bool,
     /// The protocol's state before a loss that may turn out to be none.
     pub before: Option<Box<AnySender>>,
     /// The pacer's bursts, where it lets packets out together.
@@ -164,6 +166,10 @@ pub struct Sink {
     pub reports: bool,
     /// AccECN's counters, where it is used; `ecn` is [`EcnUse::None`] then.
     pub accecn: Option<Box<Told>>,
+    /// Its sender's [`cc::roles::Sender::ce_acks`].
+    pub ce_acks: CeAcks,
+    /// Was the last packet marked? With `ce_acks`.
+    pub ce: bool,
 }
 
 impl Sink {
@@ -319,6 +325,13 @@ impl Source {
             seen.loss = self.outbound.echo(seen.delivered);
         }
         marks
+    }
+
+    /// What may be in flight, or is if that is more [packets].
+    pub fn allowed(&self) -> f64 {
+        let allowed = self.outbound.allowed(self.sender.window());
+        let window = allowed.map_or_else(|| self.sender.cwnd(), |allowed| allowed as f64);
+        window.max(f64::from(self.outbound.in_flight()))
     }
 
     /// Tells the protocol of delivered data: `rtt`, header and code of the ACK, and what the

@@ -2,6 +2,7 @@
 
 pub mod capacity;
 pub mod classed;
+pub mod device;
 pub mod line;
 pub mod ports;
 pub mod slow_path;
@@ -12,6 +13,7 @@ use queue::{Queue, Waiting};
 use results::metrics::Occupancy;
 use units::{Rate, Span, Time};
 
+use crate::link::device::{Device, Held};
 use crate::link::line::Line;
 use crate::observe::fingerprint::{Fingerprint, Kind};
 use crate::packet::{Packet, Pipe, Pool};
@@ -44,7 +46,8 @@ impl Counts {
 /// One direction of a line, with the buffer in front of it.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// The last bit of the packet in service leaves then.
+    /// The queue gives the next packet away then: the last bit of the one in service leaves, or
+    /// the device below the queue has room.
     pub busy_until: Time,
     /// Is a guard pending, so that no departure is worked out too late?
     pub guarded: bool,
@@ -67,6 +70,8 @@ pub struct Link {
     in_service: u32,
     /// What the line does besides serving.
     pub line: Option<Box<Line>>,
+    /// What is between the queue and the line.
+    pub device: Option<Box<Device>>,
     /// Is it inside an island?
     pub island: bool,
 }
@@ -107,6 +112,7 @@ impl Link {
             fingerprint: Fingerprint::default(),
             in_service: 0,
             line: None,
+            device: None,
             island: false,
         }
     }
@@ -116,6 +122,11 @@ impl Link {
         let mut link = Link { line: line.map(Box::new), ..self };
         link.set_notices(Time::ZERO);
         Link { plain: link.could_be_plain(), ..link }
+    }
+
+    /// The same link with a device below the queue; for a link without a line of its own yet.
+    pub fn with_device(self, device: Option<Device>) -> Link {
+        Link { device: device.map(Box::new), ..self }
     }
 
     /// The line tells of a trace as often as its routers ask for, from `now` on.
@@ -128,7 +139,7 @@ impl Link {
 
     /// Would it be plain if nobody watched?
     pub fn could_be_plain(&self) -> bool {
-        self.line.is_none() && !self.queue.has_classes() && !self.island
+        self.line.is_none() && self.device.is_none() && !self.queue.has_classes() && !self.island
     }
 
     /// A packet arrives, and perhaps the link takes none now; all departures up to now are worked
@@ -190,12 +201,25 @@ impl Link {
     /// The same for any line.
     pub fn serve_scheduled(&mut self, now: Time, packet: &mut Packet, queued_for: Span) {
         self.begin_service(now, packet, queued_for);
+        let begin = self.device.as_ref().map_or(now, |device| device.begin(now));
+        let waited = queued_for > Span::ZERO || begin > now;
         let schedule = self.line.as_mut().and_then(|line| line.schedule.as_mut());
         let finish = match schedule {
-            Some(schedule) => schedule.finish(now, packet.size, queued_for > Span::ZERO),
-            None => now + self.serialization(packet.size),
+            Some(schedule) => schedule.finish(begin, packet.size, waited),
+            None => begin + self.serialization(packet.size),
         };
         self.serve_until(finish, packet);
+        if let Some(device) = &mut self.device {
+            let schedule = self.line.as_ref().and_then(|line| line.schedule.as_ref());
+            let unused = schedule.map_or(0.0, |schedule| schedule.unused(finish));
+            let held = Held { begin, end: finish, size: packet.size, unused, lost: None };
+            self.busy_until = device.take(now, held);
+        }
+    }
+
+    /// When the last bit leaves of the packet that the queue gave away last.
+    pub fn service_ends(&self) -> Time {
+        self.device.as_ref().map_or(self.busy_until, |device| device.line_until())
     }
 
     #[inline(always)] // for the hot path, which is not the only caller; so the next
@@ -259,12 +283,29 @@ impl Link {
     /// The packet whose service has just begun will not arrive.
     pub fn count_lost(&mut self, packet: &Packet) {
         self.counts.lost += 1;
-        self.fingerprint.record(Kind::Loss, self.busy_until, packet);
+        self.fingerprint.record(Kind::Loss, self.service_ends(), packet);
+        if let Some(device) = &mut self.device {
+            device.mark_lost((packet.flow, packet.kind));
+        }
     }
 
-    /// The packet in service, if the line will lose it: its flow's number, and what it is.
-    pub fn losing(&self, now: Time) -> Option<(u32, PacketKind)> {
-        self.line.as_ref().filter(|_| self.busy_until > now).and_then(|line| line.losing)
+    /// The packets given away whose last bit has not left at `now`, if the line will lose them:
+    /// their flows' numbers, and what they are.
+    pub fn losing(&self, now: Time) -> impl Iterator<Item = (u32, PacketKind)> {
+        let in_service = match &self.device {
+            Some(_) => None,
+            None => self.line.as_ref().filter(|_| self.busy_until > now),
+        };
+        let held = self.device.iter().flat_map(move |device| device.held(now));
+        in_service.and_then(|line| line.losing).into_iter().chain(held.filter_map(|held| held.lost))
+    }
+
+    /// How many packets the queue has given away whose last bit has not left at `now`.
+    pub fn unfinished(&self, now: Time) -> u64 {
+        match &self.device {
+            Some(device) => device.held(now).count() as u64,
+            None => u64::from(self.busy_until > now),
+        }
     }
 
     /// What the line carries at `now` [bit/s].
@@ -330,11 +371,21 @@ impl Link {
     /// The counts, with the packet in service taken for not yet served.
     pub fn departed(&self, now: Time) -> Counts {
         let mut counts = self.counts;
-        if self.busy_until > now {
+        counts.lost -= self.losing(now).count() as u64;
+        if let Some(device) = &self.device {
+            for held in device.held(now) {
+                // What begins now has what a trace's last opportunity had left, which was before.
+                if held.begin <= now {
+                    let left = self.capacity_bits(now, held.end) - held.unused;
+                    counts.part_bits = f64::from(held.size) * 8.0 - left;
+                }
+                counts.served -= 1;
+                counts.served_bytes -= u64::from(held.size);
+            }
+        } else if self.busy_until > now {
             counts.part_bits = f64::from(self.in_service) * 8.0 - self.bits_left(now);
             counts.served -= 1;
             counts.served_bytes -= u64::from(self.in_service);
-            counts.lost -= u64::from(self.losing(now).is_some());
         }
         counts
     }

@@ -16,11 +16,12 @@
 
 pub mod branch;
 pub mod build;
+mod ce_acks;
 pub mod lookahead;
 pub mod pause;
 pub mod prototypes;
 
-use cc::roles::{Ecn, EcnUse, PacketKind};
+use cc::roles::{CeAcks, Ecn, EcnUse, PacketKind};
 use engine::Agenda;
 use queue::Waiting;
 use transport::{AckIn, Segment};
@@ -577,7 +578,7 @@ impl World {
                 self.probes.on_loss(now, flow, &loss);
             }
         }
-        if seen.delivered > 0 {
+        if seen.delivered > 0 || source.counts_all {
             source.report_ack(now, Echoed { rtt, header, code, ece, marks }, &seen);
         }
         self.pool.remove(id);
@@ -652,6 +653,11 @@ impl World {
         self.deliveries.record(Kind::Delivery, now, packet);
         let classic = sink.ecn == EcnUse::Classic;
         let ce = classic && packet.ecn == Ecn::Ce;
+        let mut turned = false;
+        if sink.ce_acks != CeAcks::Off {
+            turned = self.look_at_ce(now, flow, id);
+        }
+        let (sink, packet) = (&mut self.sinks[flow as usize], &mut self.pool[id]);
         let seen = sink.inbound.on_data(now, packet.seq, ce, packet.signal);
         sink.arrived += 1;
         if seen.new {
@@ -667,7 +673,7 @@ impl World {
         let arrived = packet.ecn;
         packet.header = back.header;
         packet.ecn = if matches!(sink.ecn, EcnUse::Codes(_)) { back.code } else { Ecn::NotCapable };
-        let mut ack_now = seen.ack_now;
+        let mut ack_now = seen.ack_now | turned;
         if let Some(told) = &mut sink.accecn {
             ack_now |= told.on_data(arrived, packet.size);
         }

@@ -442,6 +442,7 @@ fn config(settings: &Settings, era: Era, recovery: Recovery, reduces: bool) -> C
         rto_granularity: transport.rto_granularity,
         every_sample: transport.rttvar == Rttvar::Ack,
         delayed_ack: transport.delayed_ack,
+        quick_acks: transport.quick_acks,
         limited_transmit: transport.limited_transmit,
         prr: reduces && recovery == Recovery::Rack,
         undo: linux.then_some(Evidence::Dsack),

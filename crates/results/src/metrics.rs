@@ -61,13 +61,14 @@ impl Bins {
         }
     }
 
-    /// The bin below whose end the share `p` of the time was spent.
-    fn quantile(&self, p: f64) -> u64 {
-        let total: u128 = self.0.iter().map(|&t| u128::from(t)).sum();
-        let mut below = 0_u128;
+    /// The bin below whose end the share `p` of `total` was spent, the time in all bins.
+    fn quantile(&self, p: f64, total: Span) -> u64 {
+        let most = p * total.0 as f64;
+        let mut below = 0_u64;
         for (bin, &time) in self.0.iter().enumerate() {
-            below += u128::from(time);
-            if below as f64 >= p * total as f64 {
+            below += time;
+            // Few bins were ever used.
+            if time > 0 && below as f64 >= most {
                 return bin as u64;
             }
         }
@@ -168,11 +169,12 @@ impl Occupancy {
     pub fn finish(&mut self, end: Time) -> QueueStatistics {
         self.advance(end);
         let span = end.since(self.from).0.max(1) as f64;
+        let total = self.since.since(self.from);
         QueueStatistics {
             mean_packets: self.packet_time as f64 / span,
             mean_bytes: self.byte_time as f64 / span,
-            p90_packets: self.packet_scale.end(self.packet_bins.quantile(0.9)),
-            p90_bytes: self.byte_bins.quantile(0.9) << self.byte_shift,
+            p90_packets: self.packet_scale.end(self.packet_bins.quantile(0.9, total)),
+            p90_bytes: self.byte_bins.quantile(0.9, total) << self.byte_shift,
             max_packets: self.max_packets,
             max_bytes: self.max_bytes,
         }

@@ -143,6 +143,9 @@ table! {
         /// L of RFC 3465: windows of TCP grow by the packets that an ACK delivers, in slow start by
         /// at most so many per ACK. 0: once per ACK. Linux has no limit, which 1000 is.
         byte_counting: Count<0, 1000> = optional("0");
+        /// Of a transfer, the packets that are acknowledged at once though ACKs are delayed: ns-3
+        /// does so with 1, Linux's quick ACKs begin with up to 16.
+        quick_acks: Count<0, 1000> = optional("0");
         /// Packets that a pacer lets out together, with twice the gap after two, and so on. From 2
         /// on a sender that is late makes up for as much as half a gap, as Linux does.
         pacing_burst: Count<1, 64> = optional("1");
@@ -171,6 +174,7 @@ impl TransportFile {
             "count_dupacks" => self.count_dupacks.is_some(),
             "count_sacks" => self.count_sacks.is_some(),
             "byte_counting" => self.byte_counting.is_some(),
+            "quick_acks" => self.quick_acks.is_some(),
             "pacing_burst" => self.pacing_burst.is_some(),
             _ => false,
         }
@@ -220,6 +224,12 @@ table! {
         jitter: JitterForm = optional("none");
         /// Packets that are held up so that later ones overtake them.
         reorder: ReorderFile = optional("none");
+        /// Packets that the device below the queue holds besides the one in service, first in first
+        /// out, as a network card's ring does: what is in it the queue does not see, time or drop.
+        device_packets: Count<0, 100000> = default(0);
+        /// Linux's byte queue limits: the device holds no more bytes than keep the line busy. The
+        /// limit falls after so long a time above need (Linux 1s); "off" is without.
+        device_bql: OffOrTime = optional("\"off\"");
     }
 }
 
@@ -262,6 +272,12 @@ table! {
         jitter: JitterForm = optional("none");
         /// Packets that are held up so that later ones overtake them.
         reorder: ReorderFile = optional("none");
+        /// Packets that the device below the queue holds besides the one in service, first in first
+        /// out, as a network card's ring does: what is in it the queue does not see, time or drop.
+        device_packets: Count<0, 100000> = default(0);
+        /// Linux's byte queue limits: the device holds no more bytes than keep the line busy. The
+        /// limit falls after so long a time above need (Linux 1s); "off" is without.
+        device_bql: OffOrTime = optional("\"off\"");
     }
 }
 
@@ -324,6 +340,12 @@ table! {
         jitter: JitterForm = optional("none");
         /// Packets that are held up so that later ones overtake them.
         reorder: ReorderFile = optional("none");
+        /// Packets that the device below the queue holds besides the one in service, first in first
+        /// out, as a network card's ring does: what is in it the queue does not see, time or drop.
+        device_packets: Count<0, 100000> = default(0);
+        /// Linux's byte queue limits: the device holds no more bytes than keep the line busy. The
+        /// limit falls after so long a time above need (Linux 1s); "off" is without.
+        device_bql: OffOrTime = optional("\"off\"");
         /// Whether the same link exists in the other direction, as `NAME.reverse`, with random
         /// numbers of its own.
         duplex: bool = default(false);

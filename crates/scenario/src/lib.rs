@@ -29,7 +29,7 @@ pub use file::linux::Ip;
 pub use model::era::{Era, Origin, Origins, Setting};
 pub use model::identity::identity;
 pub use model::line::{
-    Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace,
+    Capacity, DelayLaw, Device, Jitter, Line, Loss, LossModel, Outage, Reorder, Step, Trace,
 };
 pub use model::parts::{Parts, parts, registered};
 pub use model::traffic::{App, Arrivals, GapLaw, MAX_LAYERS, Size, SizeLaw};

@@ -18,7 +18,7 @@ use units::{Rate, Span, Time};
 use crate::file::fluid::Fluid;
 use crate::file::linux::Ip;
 use crate::model::era::Origins;
-use crate::model::line::Line;
+use crate::model::line::{Device, Line};
 use crate::model::traffic::{App, Arrivals, Size};
 
 /// A scenario with nothing left to decide.
@@ -123,6 +123,8 @@ pub struct Transport {
     pub count_sacks: bool,
     /// L of RFC 3465 [packets]; 0: windows grow by ACKs.
     pub byte_counting: u32,
+    /// The packets of a transfer that are acknowledged at once though ACKs are delayed.
+    pub quick_acks: u32,
     /// Packets that a pacer lets out together.
     pub pacing_burst: u32,
 }
@@ -142,6 +144,8 @@ pub enum Touches {
     Pace,
     /// A use for what ACKs tell of marks.
     Marks,
+    /// ACKs that are delayed.
+    DelayedAcks,
 }
 
 /// A rule of the transport that is off unless a file asks for it.
@@ -156,7 +160,7 @@ pub struct Rule {
 impl Transport {
     /// The rules that are asked for.
     pub fn rules(&self) -> impl Iterator<Item = Rule> {
-        use Touches::{DupAcks, Marks, Pace, Rack, RackAndEcho, Window};
+        use Touches::{DelayedAcks, DupAcks, Marks, Pace, Rack, RackAndEcho, Window};
         let all = [
             ("accecn", self.accecn != AccEcn::Off, Marks),
             ("undo", self.undo != Undo::Off, Rack),
@@ -167,6 +171,7 @@ impl Transport {
             ("count_dupacks", self.count_dupacks, DupAcks),
             ("count_sacks", self.count_sacks, Rack),
             ("byte_counting", self.byte_counting != 0, Window),
+            ("quick_acks", self.quick_acks != 0, DelayedAcks),
             ("pacing_burst", self.pacing_burst != 1, Pace),
         ];
         all.into_iter().filter(|(_, on, _)| *on).map(|(key, _, touches)| Rule { key, touches })
@@ -319,6 +324,8 @@ pub struct Link {
     pub queue: Queue,
     /// What the line does besides serving packets at `rate`.
     pub line: Line,
+    /// The device between the queue and the line, if it holds packets of its own.
+    pub device: Option<Device>,
 }
 
 /// A queue: a policy and perhaps a protocol's feedback over it.
@@ -523,6 +530,8 @@ pub enum Every {
 pub enum Series {
     /// Congestion window.
     Cwnd,
+    /// What may be in flight [packets].
+    Window,
     /// Smoothed RTT.
     Srtt,
     /// Bits of new data delivered per second, mean since the last sample.
@@ -554,8 +563,9 @@ pub enum Of {
 
 impl Series {
     /// All of them.
-    pub const ALL: [Series; 10] = [
+    pub const ALL: [Series; 11] = [
         Series::Cwnd,
+        Series::Window,
         Series::Srtt,
         Series::Goodput,
         Series::Rate,
@@ -571,6 +581,7 @@ impl Series {
     pub fn name(self) -> &'static str {
         match self {
             Series::Cwnd => "cwnd",
+            Series::Window => "window",
             Series::Srtt => "srtt",
             Series::Goodput => "goodput",
             Series::Rate => "rate",
@@ -587,6 +598,10 @@ impl Series {
     pub fn doc(self) -> &'static str {
         match self {
             Series::Cwnd => "congestion window",
+            Series::Window => {
+                "the congestion window, or while PRR brings it down what that allows, or what is in \
+                 flight if that is more: it has not come down yet"
+            }
             Series::Srtt => "smoothed RTT",
             Series::Goodput => "new data delivered per second, mean since the last sample",
             Series::Rate => {
@@ -604,9 +619,12 @@ impl Series {
     /// Is there one for every flow or one for every link?
     pub fn of(self) -> Of {
         match self {
-            Series::Cwnd | Series::Srtt | Series::Goodput | Series::Rate | Series::Sender => {
-                Of::Flow
-            }
+            Series::Cwnd
+            | Series::Window
+            | Series::Srtt
+            | Series::Goodput
+            | Series::Rate
+            | Series::Sender => Of::Flow,
             Series::Queue
             | Series::Utilization
             | Series::Drops

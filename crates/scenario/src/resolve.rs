@@ -66,6 +66,7 @@ pub(crate) fn resolve(file: &File, load: &Load<'_>) -> Result<Scenario, Fault> {
         limit,
         queue: draft.queue,
         line: draft.line,
+        device: draft.device,
     });
     let mut links: Vec<Link> = links.collect();
     name_what_is_in_place(&catalog, &mut links, (&mut groups, &mut islands));
@@ -182,6 +183,7 @@ fn transport(file: &TransportFile, era: Era) -> Result<Transport, Fault> {
         count_dupacks: file.count_dupacks.as_ref().map_or(default.count_dupacks, |x| x.value),
         count_sacks: file.count_sacks.as_ref().map_or(default.count_sacks, |x| x.value),
         byte_counting: small(file.byte_counting.as_ref().map(|x| x.value.0), default.byte_counting),
+        quick_acks: small(file.quick_acks.as_ref().map(|x| x.value.0), default.quick_acks),
         pacing_burst: small(file.pacing_burst.as_ref().map(|x| x.value.0), default.pacing_burst),
     })
 }

@@ -60,6 +60,8 @@ pub struct Inbound {
     deadline: Time,
     /// Or [`AT_ONCE`], or [`UNASKED`].
     delayed_ack: Span,
+    /// [`Config::quick_acks`]; 0 where no ACK leaves unasked.
+    quick: u32,
     recovery: Recovery,
     ece: bool,
     duplicates: u64,
@@ -83,6 +85,7 @@ impl Inbound {
                 _ if config.reports => UNASKED,
                 delay => delay.unwrap_or(AT_ONCE),
             },
+            quick: if config.reports { 0 } else { config.quick_acks },
             recovery: config.recovery,
             ece: false,
             duplicates: 0,
@@ -114,7 +117,9 @@ impl Inbound {
             return DataOutcome { new: true, ack_now: true };
         }
         // RFC 5681, section 4.2: at least every second segment.
-        let waits = self.delayed_ack != AT_ONCE && self.deadline == Time::NEVER;
+        let waits = self.delayed_ack != AT_ONCE
+            && self.deadline == Time::NEVER
+            && self.cumulative > u64::from(self.quick);
         if waits {
             self.deadline = now + self.delayed_ack;
         }

@@ -114,6 +114,8 @@ pub struct Config {
     pub every_sample: bool,
     /// How long an ACK may wait for a second segment (RFC 5681, section 4.2); `None`: not at all.
     pub delayed_ack: Option<Span>,
+    /// So many segments are acknowledged at once at the start though ACKs are delayed.
+    pub quick_acks: u32,
     /// Does each of the first two duplicate ACKs release a new segment (RFC 3042)?
     pub limited_transmit: bool,
     /// With [`Recovery::Rack`]: does the transport come down to the controller's new window by
@@ -160,6 +162,7 @@ impl Default for Config {
             rto_granularity: Span::from_millis(100),
             every_sample: false,
             delayed_ack: None,
+            quick_acks: 0,
             limited_transmit: false,
             prr: false,
             undo: None,

@@ -102,8 +102,8 @@ def unload(name: str | None = None, *, dev: str | None = None, netns: str | None
 
 
 def status() -> list[dict[str, Any]]:
-    """What is loaded: name, registered, off, counters (by name), devices (netns, dev, direction,
-    gone); of routers rate_bps and queue (kind, bytes, packets, drops)."""
+    """What is loaded: name, registered, build (of the loader), off, counters (by name), devices
+    (netns, dev, direction, gone); of routers rate_bps and queue (kind, bytes, packets, drops)."""
     found: list[dict[str, Any]] = json.loads(_run("status", "--json"))
     return found
 

@@ -11,6 +11,7 @@ import itertools
 import struct
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -625,9 +626,9 @@ def _highest(result: cp.Result, t: Any) -> Any:
 
 
 def alg2_c1(data: Data) -> dict[str, float]:
-    """Stretches without a change on any link, from half a second after the last: those in which
-    the long flow knows anything but the highest level, or, between a pair's two packets, MSP||11;
-    and those in which it never knows the level."""
+    """Stretches without a change on any link, from a tenth of a second after the last: those in
+    which the long flow knows anything but the highest level, or, between a pair's two packets,
+    MSP||11; and those in which it never knows the level. Their levels are told, 4 MSP + LSP."""
     result = data.cells[0].result
     t, lf = flow_series(result, "sender_lf")["long"]
     changes = np.unique(
@@ -639,18 +640,21 @@ def alg2_c1(data: Data) -> dict[str, float]:
             ]
         )
     )
-    wrong = without = stretches = 0
-    # An RTT is 32 ms and queues.
-    for start, end in zip(changes[:-1] + 0.5, changes[1:], strict=True):
-        if end - start < 0.1 or start < 5:
+    wrong = without = 0
+    levels: Counter[int] = Counter()
+    # An RTT is 32 ms and queues: two of them.
+    for start, end in zip(changes[:-1] + 0.1, changes[1:], strict=True):
+        if end - start < 0.1:
             continue
         told = int(_highest(result, np.array([start]))[0])
         known = {int(_at((t, lf), start)), *map(int, lf[(t > start) & (t < end)])}
-        stretches += 1
+        levels[told] += 1
         wrong += not known <= {told, 4 * (told // 4) + 3}
         without += told not in known
+    stretches = levels.total()
+    of = "; ".join(f"{n} of level {level}" for level, n in sorted(levels.items()))
     return {
-        f"wrong, of {stretches}": float(wrong),
+        f"wrong, of {stretches} ({of})": float(wrong),
         f"level never known, of {stretches}": float(without),
         "nothing to judge": float(not stretches),
     }

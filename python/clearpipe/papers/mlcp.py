@@ -187,6 +187,15 @@ def fig06_c3(_: Data) -> float:
     return float((load * mlcp.beta(load)).min())
 
 
+def fig06_increases(result: cp.Result) -> float:
+    """The share of the periods in overload from 50 s on whose next period is below 80 %; NaN if
+    there is none in overload."""
+    t, sigma = link_series(result, "router_sigma")
+    sigma = sigma[t > 50]
+    over = np.flatnonzero(sigma[:-1] >= 1)
+    return float((sigma[over + 1] < 0.8).mean()) if len(over) else np.nan
+
+
 def fig06_betas(place: Any, _: Data) -> None:
     load = np.arange(1.0, 1.3, 0.001)
     for scheme, color in zip(("A", "B", "C", "D"), COLORS, strict=False):

@@ -932,9 +932,15 @@ def fig11_settling(result: cp.Result) -> float:
 
 
 def fig11_swing(result: cp.Result) -> float:
-    """The largest less the smallest utilization over 200 ms, from 9 s on."""
+    """The largest fall of utilization over 200 ms once 95 % of the link are used again after the
+    departure at 8 s: the climb to there is no oscillation. NaN if that never is."""
     t, used = windowed(*link_series(result, "utilization_ratio"), "200ms")
-    return float(np.ptp(used[t > 9.05]))
+    low = t[(t > 8.05) & (used < 0.95)]
+    back = t[(t > (low[0] if len(low) else 8.05)) & (used >= 0.95)]
+    if not len(back):
+        return np.nan
+    later = used[t >= back[0]]
+    return float((np.maximum.accumulate(later) - later).max())
 
 
 def fig11_oscillations(result: cp.Result) -> float:

@@ -129,7 +129,33 @@ class _Published:
             told["reason"] = one.not_run or one.reason(self.scale)
         if one.contradiction and part["verdict"] == claims.CONTRADICTED:
             told["contradiction"] = one.contradiction.why
+        if (single := self._single_runs(one, part)) is not None:
+            told["single_runs"] = single
         return told
+
+    def _single_runs(self, one: Assertion, part: Json) -> str | None:
+        """What a part says of runs on the other side of its bound; None where the file does not
+        tell the bounds that are printed."""
+        own = one.printed or Printed()
+        held = part["verdict"] == claims.HOLDS
+        found = []
+        for reading in (*part["readings"], *(part["readings_beyond"] if held else ())):
+            bounds = own
+            if one.measures:
+                # Those of the printed range alone have the printed bounds.
+                group = reading["group"]
+                bounds = Printed() if group is None else one.measures[group].printed or own
+            lo = bounds.lo if held and bounds.lo is not None else reading["lo"]
+            hi = bounds.hi if held and bounds.hi is not None else reading["hi"]
+            values = [math.nan if value is None else value for value in reading["values"]]
+            if reading["censored"] or not values:
+                continue
+            ends = (-math.inf if lo is None else lo, math.inf if hi is None else hi)
+            found.append(Reading.of(reading["label"], values, *ends))
+        judged = Judged(one, part["verdict"], [Group(found)], strict=found)
+        if held and one.check and part["printed"] != report.printed_text(judged):
+            return None
+        return report.runs_text(judged)
 
     def _checked(self, claim: Claim, one: Assertion, part: Json) -> Json:
         """A check's values have their bounds with them, which must be the same."""

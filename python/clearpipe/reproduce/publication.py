@@ -233,6 +233,7 @@ def _part(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
         words.append(
             f"{printed}accepted {part['accepted']}, measured {_measured(part)}{share}{of}."
         )
+        words += [_sentence(told)] if (told := part.get("single_runs", "")) else []
         words += [_why(claim, part)] if part["verdict"] in FAILING else []
     words += [_sentence(part[key]) for key in ("tolerance", "note") if part.get(key)]
     if part["verdict"] != claims.NOT_RUN and part.get("points_left_out"):
@@ -297,7 +298,8 @@ def _made_by(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
         yield (
             f"Runs of {len(old)} figures were made by versions of the engine, of protocols or of "
             "queues that are others now: they are done again, and "
-            "[what changed](../../CHANGELOG.md) since, there or in set-ups, may change verdicts. "
+            "[what changed](../../../CHANGELOG.md) since, there or in set-ups, may change "
+            "verdicts. "
             f"They are {', '.join(old)}."
         )
     changed = [

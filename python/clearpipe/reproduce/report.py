@@ -261,6 +261,7 @@ def _part(judged: Judged) -> dict[str, Any]:
             for reading in several
         ],
         "unsure": unsure_text(judged),
+        "single_runs": runs_text(judged),
         "reason": judged.reason,
         "contradiction": one.contradiction if judged.verdict == claims.CONTRADICTED else None,
         "missing": judged.fails,
@@ -284,7 +285,43 @@ def published(judged: Judged, part: Mapping[str, Any]) -> dict[str, Any]:
         "range_run": points_text(judged),
         "departs": departs_text(judged),
         "unsure": unsure_text(judged),
+        "single_runs": runs_text(judged),
     }
+
+
+MOST_NAMED = 4
+"""Settings that `runs_text` names one by one."""
+
+
+def runs_text(judged: Judged) -> str:
+    """Where a verdict is by a mean and single runs are on the other side of the bound: how many, or
+    nothing; of what holds as printed the bound is the printed one."""
+    held, good = judged.verdict == claims.HOLDS, judged.verdict in claims.GOOD
+    if judged.verdict == claims.NOT_RUN:
+        return ""
+    found = [
+        (reading, sum((reading.lo <= value <= reading.hi) != good for value in reading.values))
+        for reading in (judged.strict if held else judged.readings)
+        if len(reading.values) > 1 and reading.inside == good
+        if not reading.censored and not reading.lacking
+    ]
+    found = [(reading, n) for reading, n in found if n]
+    if not found:
+        return ""
+    side = "outside" if good else "within"
+    if held and printed_text(judged) != accepted_text(judged):
+        side += " what is printed"
+    if len(found) > MOST_NAMED:
+        n, of = sum(n for _, n in found), sum(len(reading.values) for reading, _ in found)
+        told = f"{n} of {of} runs at {len(found)} settings are {side}"
+    else:
+        told = "; ".join(
+            f"{n} of {len(reading.values)} runs"
+            f"{f' at {label_text(reading)}' if reading.label else ''}"
+            f" {'is' if n == 1 else 'are'} {side}"
+            for reading, n in found
+        )
+    return f"in the mean of the runs; {told}"
 
 
 def unsure_text(judged: Judged) -> str:

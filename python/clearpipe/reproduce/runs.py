@@ -53,13 +53,13 @@ def _document(
     document = copy.deepcopy(dict(owner.bases[part.base]))
     document = {"schema": 1, "name": _name(figure, part), **document}
     for key, value in part.sets.items():
-        _set(document, key, value)
+        set_entry(document, key, value)
     if part.duration:
         document["duration"] = part.duration
     # The first scheme is the file's own, so that it can be run without the sweep.
     for key, value in scheme_sets(owner.schemes[part.schemes[0]]).items():
         if _found(document, key) is None:
-            _set(document, key, value)
+            set_entry(document, key, value)
     document["sweep"] = _sweep(figure, part, document, files)
     if reading is not None and not part.real:
         reading.change(document)
@@ -99,7 +99,9 @@ def _name(figure: Figure, part: Part) -> str:
     return figure.id if part.name == "main" else f"{figure.id}-{part.name}"
 
 
-def _set(document: dict[str, Any], key: str, value: Any) -> None:
+def set_entry(document: dict[str, Any], key: str, value: Any) -> None:
+    """Give the entry of this path, `topology.rate`, a value. Raises ConfigError if something on the
+    way is no table."""
     table = document
     *path, last = key.split(".")
     for step in path:

@@ -49,19 +49,24 @@ def _schemes(claim: Claim, part: Part, data: runs.Data) -> list[str]:
 def _of_part(data: runs.Data, part: Part, schemes: list[str]) -> Iterator[str]:
     document = tomllib.loads(runs.scenario(data.figure, part))
     own = {name: runs.scheme_sets(data.paper.schemes[name]) for name in schemes}
-    varied = {
-        key: axis["name"]
+    columns = [
+        (key, axis["name"], column)
         for axis in document["sweep"]["zip"]
-        for key in axis
+        for key, column in axis.items()
         if axis["name"] != "scheme" and key not in ("name", "labels")
-    }
+    ]
+    varied = {key: axis for key, axis, _ in columns}
+    # A column of one value is a setting like those of the scenario.
+    alike = {key: column[0] for key, _, column in columns if all(x == column[0] for x in column)}
+    for key, value in alike.items():
+        runs.set_entry(document, key, value)
     # What every scheme sets is told of each.
     by_all = set.intersection(*(set(sets) for sets in own.values())) if own else set()
-    yield from _of_document(document, {*varied, *by_all})
+    yield from _of_document(document, {*varied, *by_all} - alike.keys())
     yield from (
         f"{key} varies with {axis}"
         for key, axis in varied.items()
-        if part.axis is None or key != part.axis.key
+        if key not in alike and (part.axis is None or key != part.axis.key)
     )
     for name, sets in own.items():
         label = data.paper.schemes[name].label

@@ -12,7 +12,8 @@ from __future__ import annotations
 import difflib
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from clearpipe.errors import ConfigError
@@ -86,33 +87,39 @@ def flat(summary: Mapping[str, Any], bottleneck: str | None) -> dict[str, float]
 
 
 def _row(out: dict[str, float], prefix: str, row: Mapping[str, Any]) -> None:
-    for name, value in zip(_names(prefix, tuple(row)), row.values(), strict=True):
-        if isinstance(name, dict):
-            if value is not None:
-                for key, number in value.items():
-                    out[name[key]] = float(number)
-        elif name is not None and _is_number(value):
-            out[name] = float(value)
+    values = tuple(row.values())
+    names, numbers = _names(prefix, tuple(row), tuple(map(type, values)))
+    found = tuple(map(float, numbers(values)))
+    # A sum is finite only if what is added is, so that most rows are looked at once.
+    if math.isfinite(sum(found)):
+        out.update(zip(names, found, strict=True))
+    else:
+        out.update((n, x) for n, x in zip(names, found, strict=True) if math.isfinite(x))
 
 
 @functools.lru_cache(maxsize=4096)
-def _names(prefix: str, columns: tuple[str, ...]) -> list[str | dict[str, str] | None]:
-    """The metrics of a row's columns, of which many runs have the same few: one, three by their
-    keys, or none."""
+def _names(
+    prefix: str, columns: tuple[str, ...], kinds: tuple[type, ...]
+) -> tuple[list[str], Callable[[Sequence[Any]], Iterable[float]]]:
+    """The metrics of a row's columns, of which many runs have the same few, and what gives their
+    values from those of the columns."""
     head = f"{prefix}." if prefix else ""
-    found: list[str | dict[str, str] | None] = []
-    for column in columns:
+    names: list[str] = []
+    places: list[tuple[int, str | None]] = []
+    for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
         if column in SPREADS:
-            names = (f"{head}{name}" for name in _spread(column))
-            found.append(dict(zip(SPREAD_KEYS, names, strict=True)))
-        else:
-            found.append(None if column in ("link", "flow") else f"{head}{column}")
-    return found
-
-
-def _is_number(value: object) -> bool:
-    # By the type itself: a truth value is an int to `isinstance`, and this is asked very often.
-    return (type(value) is float and math.isfinite(value)) or type(value) is int
+            if kind is not type(None):
+                names += [f"{head}{name}" for name in _spread(column)]
+                places += [(place, key) for key in SPREAD_KEYS]
+        # By the type itself: a truth value is an int to `isinstance`.
+        elif column not in ("link", "flow") and kind in (float, int):
+            names.append(f"{head}{column}")
+            places.append((place, None))
+    if len(places) > 1 and not any(key for _, key in places):
+        return names, operator.itemgetter(*(place for place, _ in places))
+    return names, lambda values: [
+        values[place] if key is None else values[place][key] for place, key in places
+    ]
 
 
 def possible(scenario: Mapping[str, Any]) -> list[str]:

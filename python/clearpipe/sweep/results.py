@@ -59,10 +59,13 @@ class Table:
 
     def metric_names(self) -> list[str]:
         """Every metric that some run has."""
-        names: dict[str, None] = {}
-        for row in self.rows:
-            names |= dict.fromkeys(row.metrics)
-        return list(names)
+        return list(self._metric_names)
+
+    @functools.cached_property
+    def _metric_names(self) -> dict[str, None]:
+        # Most runs have the same ones, in the same order.
+        kinds = dict.fromkeys(tuple(row.metrics) for row in self.rows)
+        return dict.fromkeys(name for names in kinds for name in names)
 
     def columns(self) -> dict[str, list[Any]]:
         """Column by column: the axes, `seed`, `rep`, `state`, `error`, `link`, the metrics, `run`.
@@ -80,8 +83,7 @@ class Table:
             "error": [row.error for row in self.rows],
             "link": [row.run.bottleneck for row in self.rows],
         }
-        for name in self.metric_names():
-            own[name] = [row.metrics.get(name, math.nan) for row in self.rows]
+        own |= self._metrics()
         for name in ("model_version", "fingerprint"):
             own[name] = [getattr(row, name) for row in self.rows]
         own["run"] = [row.run.identity for row in self.rows]
@@ -93,6 +95,17 @@ class Table:
                 suffix = units.SAME.get(found[1], found[1])
                 axes[_free(f"{axis.name}_{suffix}", axes, own)] = [at[label] for label in labels]
         return {**axes, **own}
+
+    def _metrics(self) -> dict[str, list[float]]:
+        """The metrics column by column, NaN where a run does not have one."""
+        names = tuple(self._metric_names)
+        rows = [
+            tuple(row.metrics.values())
+            if tuple(row.metrics) == names
+            else [row.metrics.get(name, math.nan) for name in names]
+            for row in self.rows
+        ]
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
     @functools.cached_property
     def bottlenecks(self) -> dict[int, str | None]:
@@ -229,9 +242,16 @@ def csv(table: Table) -> str:
 
 
 def _cells(column: list[Any], of_metric: bool) -> list[Any]:
-    """A column's cells: of the many metrics only what a run does not have is another than it is."""
+    """A column's cells: of the many metrics only what a run does not have is another than it is,
+    and of texts what begins as a formula does."""
     if not of_metric:
-        return [_cell(value) for value in column]
+        return [
+            value if type(value) is str and not value.startswith(_FORMULA) else _cell(value)
+            for value in column
+        ]
+    # A sum is a number only if what is added is.
+    if math.isfinite(sum(column)):
+        return column
     return ["" if math.isnan(value) else value for value in column]
 
 

@@ -16,6 +16,9 @@
 //! - D3: with `ce_threshold` every capable packet that has waited longer and is not dropped is
 //!   marked besides, whatever the rest decides and with `ecn` off, too: Linux's option of that name
 //!   (4.1 and later), for DCTCP. RFC 8289 has no such thing.
+//! - D4: with `newton` 1/sqrt(count) is what Linux's codel_Newton_step (include/net/codel_impl.h)
+//!   and ns-3's CoDelQueueDisc::NewtonStep make of it in 16 bits, from 1 on with one step per drop:
+//!   after 100 ms come 50, 56 and 50 ms, where the root has 71, 58 and 50.
 
 use units::{Rate, Span, Time, math};
 
@@ -34,6 +37,8 @@ params! {
         /// A capable packet that has waited longer than this is marked whatever else is decided; 0
         /// is off.
         ce_threshold: Span = Span::ZERO => (0.0, 10.0);
+        /// Is the root of the control law Linux's, one Newton step per drop, and not exact?
+        newton: bool = false;
     }
 }
 
@@ -45,6 +50,8 @@ pub(crate) struct Law {
     /// [bytes]
     pub max_packet: u64,
     pub ce_threshold: Span,
+    /// D4.
+    pub newton: bool,
 }
 
 /// A threshold that no wait is above.
@@ -52,8 +59,32 @@ pub(crate) const NEVER: Span = Span(u64::MAX);
 
 impl Law {
     /// The control law: INTERVAL/sqrt(count) later.
-    fn next(&self, time: Time, count: u32) -> Time {
+    fn next(&self, time: Time, (count, root): (u32, Root)) -> Time {
+        if self.newton {
+            return time + Span(((u128::from(self.interval.0) * u128::from(root.0)) >> 16) as u64);
+        }
         time + Span::from_secs_f64(self.interval.as_secs() / math::sqrt(f64::from(count.max(1))))
+    }
+}
+
+/// 1/sqrt(count) in units of 2^-16 (Linux's rec_inv_sqrt).
+#[derive(Clone, Copy, Debug)]
+struct Root(u16);
+
+impl Default for Root {
+    /// That of 1.
+    fn default() -> Root {
+        Root(u16::MAX)
+    }
+}
+
+impl Root {
+    /// codel_Newton_step: x <- x (3 - count x^2)/2.
+    fn step(self, count: u32) -> Root {
+        let x = u64::from(self.0) << 16;
+        let square = (x * x) >> 32;
+        let rest = (3_u64 << 32).wrapping_sub(u64::from(count) * square) >> 2;
+        Root((((rest.wrapping_mul(x)) >> 31) >> 16) as u16)
     }
 }
 
@@ -86,6 +117,7 @@ pub struct Control {
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
+    root: Root,
     last_count: u32,
     dropping: bool,
     /// Dropping began with the packet before: the one behind it goes out whatever it waited.
@@ -120,14 +152,15 @@ impl Control {
                 return Act::Forward;
             }
             if head.again {
-                self.drop_next = law.next(self.drop_next, self.count);
+                self.drop_next = law.next(self.drop_next, (self.count, self.root));
             }
             if head.now < self.drop_next {
                 return Act::Forward;
             }
             self.count = self.count.saturating_add(1);
+            self.root = self.root.step(self.count);
             if head.capable {
-                self.drop_next = law.next(self.drop_next, self.count);
+                self.drop_next = law.next(self.drop_next, (self.count, self.root));
                 return Act::Mark;
             }
             return Act::Drop;
@@ -139,8 +172,11 @@ impl Control {
         // Soon after the last time: go on with the rate that had been reached.
         let delta = self.count.saturating_sub(self.last_count);
         let recent = head.now.since(self.drop_next) < law.interval * 16;
-        self.count = if delta > 1 && recent { delta } else { 1 };
-        self.drop_next = law.next(head.now, self.count);
+        (self.count, self.root) = match delta {
+            2.. if recent => (delta, self.root.step(delta)),
+            _ => (1, Root::default()),
+        };
+        self.drop_next = law.next(head.now, (self.count, self.root));
         self.last_count = self.count;
         self.entered = !head.capable;
         if head.capable { Act::Mark } else { Act::Drop }
@@ -196,7 +232,7 @@ impl Router for CoDel {
             threshold => threshold,
         };
         let max_packet = u64::from(context.packet_bytes);
-        let law = Law { target, interval, max_packet, ce_threshold };
+        let law = Law { target, interval, max_packet, ce_threshold, newton: params.newton };
         CoDel { law, ecn: params.ecn, control: Control::default(), sojourn: Span::ZERO }
     }
 
@@ -243,7 +279,7 @@ mod tests {
     /// That of the defaults: the times below are those of RFC 8289's 5 and 100 ms.
     fn law() -> Law {
         let CoDelParams { target, interval, .. } = CoDelParams::default();
-        Law { target, interval, max_packet: 1000, ce_threshold: NEVER }
+        Law { target, interval, max_packet: 1000, ce_threshold: NEVER, newton: false }
     }
 
     fn head(now: u64, sojourn: u64) -> Head {
@@ -255,10 +291,10 @@ mod tests {
     fn the_control_law_is_interval_over_the_root_of_count() {
         // 100 ms, then 100/sqrt(2) = 70.711 ms, 100/sqrt(4) = 50 ms, 100/sqrt(25) = 20 ms.
         for (count, gap) in [(1, 0.1), (2, 0.070_710_678_118_654_76), (4, 0.05), (25, 0.02)] {
-            let next = law().next(ms(1000), count);
+            let next = law().next(ms(1000), (count, Root::default()));
             assert!((next.as_secs() - 1.0 - gap).abs() < 2e-12, "{count}");
         }
-        assert!(near(law().next(Time::ZERO, 0).as_secs(), 0.1));
+        assert!(near(law().next(Time::ZERO, (0, Root::default())).as_secs(), 0.1));
     }
 
     /// A packet each ms that has waited 20 ms: late from 0, so the first is dropped at 100 ms, the
@@ -273,6 +309,24 @@ mod tests {
             let mut again = false;
             while control.decide(&law(), Head { again, ..head(now, 20) }) == Act::Drop {
                 assert_eq!(due.next(), Some(now));
+                again = true;
+            }
+        }
+        assert_eq!(due.next(), None);
+    }
+
+    /// Newton's step from 1 (2^16 - 1 of 2^16): for count 2 it is (3 - 2)/2 = 1/2, for 3 it is
+    /// 1/2 (3 - 3/4)/2 = 9/16, for 4 it is 9/16 (3 - 4 81/256)/2 = 0.487793. So what is late from 0
+    /// ms on is dropped at 100, 200, 250, 306.25 and 355.03 ms.
+    #[test]
+    fn linux_takes_one_newton_step_per_drop() {
+        let law = Law { newton: true, ..law() };
+        let mut control = Control::default();
+        let mut due = [1000, 2000, 2500, 3063, 3551].into_iter();
+        for tenth in 0..3900_u64 {
+            let (mut again, now) = (false, Time::ZERO + Span::from_micros(100 * tenth));
+            while control.decide(&law, Head { now, again, ..head(0, 20) }) == Act::Drop {
+                assert_eq!(due.next(), Some(tenth));
                 again = true;
             }
         }

@@ -38,6 +38,8 @@ params! {
         /// Does CoDel look at what all queues hold before it drops, and not at its queue alone (RFC
         /// 8289, section 4.4)? Linux looks at all.
         link_bytes: bool = false;
+        /// Is the root of the control law Linux's, one Newton step per drop, and not exact?
+        newton: bool = false;
     }
 }
 
@@ -67,6 +69,7 @@ impl Router for FqCoDel {
                 interval,
                 max_packet: u64::from(context.packet_bytes),
                 ce_threshold: NEVER,
+                newton: params.newton,
             },
             ecn: params.ecn,
             link_bytes: params.link_bytes,

@@ -14,18 +14,24 @@
 //! ```
 //!
 //! Deviations: F1 to F3, F5 and F6 of [`crate::tcp::window`], and
-//! - D1: with delayed ACKs the receiver of section 3.2 sends an ACK at once when the marks change;
-//!   this one marks an ACK if any packet that it answers was marked, so alpha is too large then.
-//!   Without delayed ACKs both are the same.
+//! - D1: with delayed ACKs the receiver of section 3.2 sends an ACK at once when the marks change,
+//!   which is `ce_acks = "rfc8257"`. Without it an ACK is marked if any packet that it answers was
+//!   marked, so that alpha is too large. Without delayed ACKs both are the same.
 //! - D2: the share is of packets, not bytes; ACKs of all packets count, in recovery too.
 //! - D3: marks cut the window once per window of data (section 3.3), an ACK with a mark does not
 //!   open it, the others do.
 //! - D4: a lost packet halves the window as in Reno (section 3.4).
 //! - D5: with `cwr` the window comes down to what a mark leaves of it over the next window of data,
 //!   in proportion to what arrives, and does not grow meanwhile: the state CWR of Linux and ns-3,
-//!   of which the RFC does not speak.
+//!   of which the RFC does not speak. With `hold` it comes down at once, and does not grow either.
+//! - D6: with `ce_acks = "ns-3"` the ACK of a change tells of nothing new, and counts in the share
+//!   as one packet more, marked if the ACK is: so do ns-3 3.37's TcpDctcp, whose m_priorRcvNxt is
+//!   of before the packet that waits, and TcpSocketBase::ProcessAck, which has every ACK without
+//!   news for that of one packet.
 
-use crate::roles::{Ack, Arrived, Ecn, EcnUse, Feedback, Loss, Receiver, SenderContext, Variable};
+use crate::roles::{
+    Ack, Arrived, CeAcks, Ecn, EcnUse, Feedback, Loss, Receiver, SenderContext, Variable,
+};
 use crate::tcp::window::{Avoidance, CWND, Frame, Round, SSTHRESH, Window, in_use, window_params};
 
 window_params! {
@@ -43,6 +49,11 @@ window_params! {
         /// Does a mark bring the window down over a round trip, without growth, as Linux and ns-3
         /// do (CWR), and not at once?
         cwr: bool = false;
+        /// Does a window that a mark has cut not grow until what was out then is acknowledged, as
+        /// in Linux and ns-3, though it comes down at once?
+        hold: bool = false;
+        /// With delayed ACKs: what the receiver does when marks begin or end (section 3.2).
+        ce_acks: CeAcks = CeAcks::Off;
     }
 }
 
@@ -76,6 +87,8 @@ pub struct Dctcp {
     /// Marks up to here belong to a window that was cut.
     cut: u64,
     cwr: bool,
+    hold: bool,
+    ce_acks: CeAcks,
     /// The window that it comes down to, and by how much per packet; 0 when it does not.
     target: f64,
     fall: f64,
@@ -97,15 +110,26 @@ impl Avoidance for Dctcp {
             window: Round::default(),
             cut: 0,
             cwr: params.cwr,
+            hold: params.hold,
+            ce_acks: params.ce_acks,
             target: 0.0,
             fall: 0.0,
         }
+    }
+
+    fn ce_acks(&self) -> CeAcks {
+        self.ce_acks
     }
 
     fn measure(&mut self, ack: &Ack<()>, frame: &mut Frame) {
         let marked = ack.code == Ecn::Ce;
         self.acked += f64::from(ack.delivered);
         self.marked += f64::from(ack.marks);
+        if ack.delivered == 0 {
+            self.acked += 1.0;
+            self.marked += if marked { 1.0 } else { 0.0 };
+            return;
+        }
         if self.window.is_over(frame) && self.acked > 0.0 {
             self.alpha += self.g * ((self.marked / self.acked).min(1.0) - self.alpha);
             (self.acked, self.marked) = (0.0, 0.0);
@@ -129,7 +153,8 @@ impl Avoidance for Dctcp {
     }
 
     fn increase(&mut self, ack: &Ack<()>, frame: &Frame) -> f64 {
-        if ack.code == Ecn::Ce || self.target > 0.0 { 0.0 } else { 1.0 / frame.cwnd }
+        let held = self.target > 0.0 || self.hold && frame.una <= self.cut;
+        if ack.code == Ecn::Ce || held { 0.0 } else { 1.0 / frame.cwnd }
     }
 
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
@@ -179,6 +204,45 @@ mod tests {
             }
             assert!(near(window.avoidance.alpha, alpha), "{}", window.avoidance.alpha);
         }
+    }
+
+    /// 100 packets, alpha 1/2: a mark leaves 75. The 100 that were out then open nothing, the next
+    /// one 1/75.
+    #[test]
+    fn a_window_that_is_held_does_not_grow_for_a_round_trip() {
+        for (hold, cwnd) in [(true, 75.0), (false, 75.0 + 1.0 / 75.0)] {
+            let half = [("alpha_0", Value::Number(0.5)), ("g", Value::Number(1e-4))];
+            let set = [half[0], half[1], ("hold", Value::Flag(hold))];
+            let mut window = avoiding::<Dctcp>(100.0, &set);
+            window.frame.nxt = 100;
+            window.on_ack(&marked());
+            assert!((window.cwnd() - 75.0).abs() < 1e-2);
+            let before = window.cwnd();
+            window.on_ack(&Ack { in_flight: 90, ..plain() });
+            assert!((window.cwnd() - before - (cwnd - 75.0)).abs() < 1e-5, "{}", window.cwnd());
+            window.frame.una = 101;
+            let before = window.cwnd();
+            window.on_ack(&Ack { in_flight: 90, ..plain() });
+            assert!((window.cwnd() - before - 1.0 / before).abs() < 1e-9);
+        }
+    }
+
+    /// ns-3's ACK without news is one packet: of 3 marked and 45 others, with one such ACK at each
+    /// change, 4 of 50 count as marked, so that with g = 1/16 alpha goes from 0 to 0.005.
+    #[test]
+    fn an_ack_without_news_counts_in_ns3() {
+        let mut window = avoiding::<Dctcp>(48.0, &[("alpha_0", Value::Number(0.0))]);
+        window.frame.nxt = 48;
+        window.on_ack(&plain());
+        window.avoidance.window = Round::default();
+        window.frame.nxt = window.frame.una + 48;
+        assert!(window.avoidance.window.is_over(&window.frame));
+        let nothing = |ack: Ack<()>| Ack { delivered: 0, acked: 0, marks: 0, ..ack };
+        window.on_ack(&nothing(plain()));
+        (0..3).for_each(|_| window.on_ack(&marked()));
+        window.on_ack(&nothing(marked()));
+        (0..45).for_each(|_| window.on_ack(&plain()));
+        assert!(near(window.avoidance.alpha, 0.005), "{}", window.avoidance.alpha);
     }
 
     /// A mark of the last packet before an idle time leaves 75 of 100 packets; the restart window

@@ -30,7 +30,8 @@ use units::{Rate, Span};
 
 use crate::params::Params;
 use crate::roles::{
-    Ack, Departing, Echo, EcnUse, Idle, Loss, LossKind, Receiver, Sender, SenderContext, Variable,
+    Ack, CeAcks, Departing, Echo, EcnUse, Idle, Loss, LossKind, Receiver, Sender, SenderContext,
+    Variable,
 };
 use crate::tcp::slow_start::{SlowStart, SlowStartKind};
 pub use crate::tcp::window_state::{Frame, Round};
@@ -149,6 +150,10 @@ pub trait Avoidance: Sized {
 
     /// The state at the start of a flow.
     fn new(params: &Self::Params, context: &SenderContext) -> Self;
+    /// As [`Sender::ce_acks`].
+    fn ce_acks(&self) -> CeAcks {
+        CeAcks::Off
+    }
     /// Any ACK, before the window grows.
     #[inline]
     fn measure(&mut self, _ack: &Ack<()>, _frame: &mut Frame) {}
@@ -268,6 +273,10 @@ impl<A: Avoidance> Sender for Window<A> {
     /// DCTCP's too.
     fn counts_marks(&self) -> bool {
         self.ecn != EcnUse::None
+    }
+
+    fn ce_acks(&self) -> CeAcks {
+        self.avoidance.ce_acks()
     }
 
     #[inline]

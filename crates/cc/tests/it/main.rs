@@ -2,6 +2,7 @@
 
 mod circles;
 mod classes;
+mod explicit;
 mod purity;
 mod registry;
 mod source;

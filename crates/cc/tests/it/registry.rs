@@ -811,48 +811,46 @@ fn check_numbers(header: AnyHeader) {
     match header {
         AnyHeader::MaxNet(h) => {
             let Some(back) = round_trip(h) else { return };
-            check_fields([
-                (back.price, h.price, 1.0 / 16_777_216.0, 0.0..255.0),
-                (back.rtt, h.rtt, 1e-6, 0.0..4e3),
-            ]);
+            check_rounded([(back.price, h.price, 1.0 / 16_777_216.0, 0.0..255.0)], false);
+            check_rounded([(back.rtt, h.rtt, 1e-6, 0.0..4e3)], true);
         }
         AnyHeader::JetMax(h) => {
             let Some(back) = round_trip(h) else { return };
             assert_eq!((back.link, back.proposed), (h.link, h.proposed));
-            check_fields([
-                (back.gap, h.gap, 1e-9, 0.0..4e6),
-                (back.offer, h.offer, 1.0, 0.0..1e18),
-            ]);
+            check_rounded([(back.gap, h.gap, 1e-9, 0.0..4e6)], true);
+            check_fields([(back.offer, h.offer, 1.0, 0.0..1e18)]);
         }
         AnyHeader::Rcp(h) => {
             let Some(back) = round_trip(h) else { return };
-            check_fields([(back.rate, h.rate, 1.0, 0.0..1e18), (back.rtt, h.rtt, 1e-6, 0.0..4e3)]);
+            check_fields([(back.rate, h.rate, 1.0, 0.0..1e18)]);
+            check_rounded([(back.rtt, h.rtt, 1e-6, 0.0..4e3)], true);
         }
         AnyHeader::Tfrc(h) => {
             let Some(back) = round_trip(h) else { return };
-            check_fields([
-                (back.rtt, h.rtt, 1e-6, 0.0..4e3),
-                (back.x_recv, h.x_recv, 1.0, 0.0..4e9),
-                (back.p, h.p, 1.0 / f64::from(u32::MAX), 0.0..1.0),
-            ]);
+            check_rounded([(back.rtt, h.rtt, 1e-6, 0.0..4e3)], true);
+            check_rounded(
+                [
+                    (back.x_recv, h.x_recv, 1.0, 0.0..4e9),
+                    (back.p, h.p, 1.0 / f64::from(u32::MAX), 0.0..1.0),
+                ],
+                false,
+            );
         }
         AnyHeader::Xcp(h) => {
             let Some(back) = round_trip(h) else { return };
-            check_fields([
-                (back.cwnd, h.cwnd, 1.0, 0.0..4e9),
-                (back.rtt, h.rtt, 1e-6, 0.0..4e3),
-                (back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14),
-            ]);
+            check_rounded(
+                [(back.cwnd, h.cwnd, 1.0, 0.0..4e9), (back.rtt, h.rtt, 1e-6, 0.0..4e3)],
+                true,
+            );
+            check_rounded([(back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14)], false);
         }
         AnyHeader::Ixcp(h) => {
             let Some(back) = round_trip(h) else { return };
             let ids = |h: IxcpHeader| (h.bottleneck, h.next_bottleneck);
             assert_eq!(ids(back), ids(h));
             assert_eq!({ back.rtt }, { h.rtt });
-            check_fields([
-                (back.cwnd, h.cwnd, 1.0, 0.0..4e9),
-                (back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14),
-            ]);
+            check_rounded([(back.cwnd, h.cwnd, 1.0, 0.0..4e9)], true);
+            check_rounded([(back.feedback, h.feedback, 1.0 / 65536.0, -1e14..1e14)], false);
         }
         // One that came from the wire, which goes back as it was.
         _ => {
@@ -861,6 +859,20 @@ fn check_numbers(header: AnyHeader) {
             header.encode(&mut wire);
             assert_eq!(AnyHeader::decode(exid, &wire), Some(header));
         }
+    }
+}
+
+/// A field that is rounded: the nearest number of units, and of an RTT or a window that is none of
+/// them at least one, as 0 means that there is none.
+fn check_rounded<const N: usize>(fields: [(f64, f64, f64, std::ops::Range<f64>); N], none: bool) {
+    for (got, sent, unit, range) in fields {
+        if !range.contains(&sent) {
+            continue;
+        }
+        let half = 0.5 * unit * (1.0 + 1e-9) + 2.0 * sent.abs() * f64::EPSILON;
+        let least = none && sent > 0.0 && sent < unit;
+        let near = (got - sent).abs() <= half && !(least && got == 0.0);
+        assert!(near || least && (got / unit - 1.0).abs() < 1e-9, "{got} for {sent}");
     }
 }
 

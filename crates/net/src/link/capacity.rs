@@ -79,6 +79,14 @@ impl Schedule {
             Schedule::Opportunities(opportunities) => opportunities.bits_left(now, finish),
         }
     }
+
+    /// The bits that could leave up to `finish`, the last answer, and that no packet has used.
+    pub fn unused(&self, finish: Time) -> f64 {
+        match self {
+            Schedule::Pieces(_) => 0.0,
+            Schedule::Opportunities(opportunities) => opportunities.unused(finish),
+        }
+    }
 }
 
 /// From then on the line carries so much.
@@ -231,11 +239,15 @@ impl Opportunities {
         (within(from, to) - lost) as f64 * f64::from(Trace::BYTES) * 8.0
     }
 
-    /// Of the last packet; `finish` may have opportunities behind the one that it left with.
+    /// Of the last packet.
     fn bits_left(&self, now: Time, finish: Time) -> f64 {
+        self.bits(now, finish) - self.unused(finish)
+    }
+
+    /// `finish` may have opportunities behind the one that the last packet left with.
+    fn unused(&self, finish: Time) -> f64 {
         let behind = self.cycle.before(Time(finish.0.saturating_add(1))).saturating_sub(self.next);
-        let unused = behind as f64 * f64::from(Trace::BYTES) + f64::from(self.left);
-        self.bits(now, finish) - unused * 8.0
+        (behind as f64 * f64::from(Trace::BYTES) + f64::from(self.left)) * 8.0
     }
 }
 

@@ -205,7 +205,7 @@ impl Ports {
         let l = &mut self.links[link];
         let packet = &mut self.pool[id];
         l.serve_scheduled(now, packet, queued_for);
-        let end = l.busy_until;
+        let end = l.service_ends();
         let due = end + l.owd;
         let out = match &mut l.line {
             None => Some(due),

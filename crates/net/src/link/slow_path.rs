@@ -52,7 +52,7 @@ impl World {
         self.tapped(now, link, id);
         let (l, packet) = (&mut self.links[link as usize], &mut self.pool[id]);
         packet.hop += 1;
-        let due = l.busy_until + l.owd;
+        let due = l.service_ends() + l.owd;
         let Some(line) = &mut l.line else {
             self.cross(due, link, id);
             return;

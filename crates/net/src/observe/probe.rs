@@ -289,6 +289,9 @@ impl Probes {
         if self.wanted.has(Series::Cwnd) {
             report.put(("macro_", "cwnd_pkts"), source.sender.cwnd(), changed);
         }
+        if self.wanted.has(Series::Window) {
+            report.put(("macro_", "window_pkts"), source.allowed(), changed);
+        }
         if self.wanted.has(Series::Srtt) {
             let srtt = source.outbound.srtt().map(Span::as_secs);
             report.put_some(("macro_", "srtt_s"), srtt, changed);
@@ -369,6 +372,9 @@ impl Probes {
         let mut report = self.rows.report(slots, at);
         if self.wanted.has(Series::Cwnd) {
             report.put(("", "cwnd_pkts"), source.sender.cwnd(), CHANGED);
+        }
+        if self.wanted.has(Series::Window) {
+            report.put(("", "window_pkts"), source.allowed(), CHANGED);
         }
         if self.wanted.has(Series::Srtt) {
             report.put_some(("", "srtt_s"), source.outbound.srtt().map(Span::as_secs), CHANGED);

@@ -71,7 +71,7 @@ pub fn crowded(scenario: &Scenario, world: &World) -> String {
 /// macro-flow's the one that it carries.
 fn losing(world: &World, end: Time) -> Vec<(u32, PacketKind)> {
     let links = world.links.iter().enumerate();
-    let losing = links.filter_map(|(i, link)| Some((i, link.losing(end)?)));
+    let losing = links.flat_map(|(i, link)| link.losing(end).map(move |packet| (i, packet)));
     losing
         .flat_map(|(i, (flow, kind))| {
             let carries = world.islands.owns(flow) && kind == PacketKind::Data;
@@ -219,7 +219,7 @@ pub fn link_row(
         total_marks_pkts: total.marks,
         total_departures_pkts: total.served,
         total_lost_pkts: total.lost,
-        queued_end_pkts: u64::from(link.queue.backlog().packets) + u64::from(link.busy_until > end),
+        queued_end_pkts: u64::from(link.queue.backlog().packets) + link.unfinished(end),
     }
 }
 

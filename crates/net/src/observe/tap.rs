@@ -119,7 +119,7 @@ impl World {
         recorder.departed(Departure {
             link,
             start,
-            end: line.busy_until,
+            end: line.service_ends(),
             flow: packet.flow,
             kind: packet.kind,
             seq: packet.seq,

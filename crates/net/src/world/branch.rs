@@ -67,6 +67,13 @@ fn check_link(old: &Named, new: &Named) -> Result<(), Refused> {
     if old.line != new.line {
         return refuse(key("line"), "what the line does is set up at the start");
     }
+    if old.device != new.device {
+        return refuse(key("device_packets"), "the device is set up at the start");
+    }
+    if old.rate != new.rate && old.device.is_some() {
+        let reason = "a device below the queue has worked out when what it holds leaves";
+        return refuse(key("rate"), reason);
+    }
     if old.rate != new.rate && old.line != Line::default() {
         return refuse(key("rate"), "a line with steps, losses or the like is set up at the start");
     }

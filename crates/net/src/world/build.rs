@@ -2,7 +2,7 @@
 
 use cc::classes::Service;
 use cc::registry::{AnyReceiver, AnyReporter, AnySenderParams, Recovery, protocols};
-use cc::roles::{EcnUse, Limit, RouterContext, SenderContext};
+use cc::roles::{CeAcks, EcnUse, Limit, RouterContext, SenderContext};
 use engine::Agenda;
 use queue::Queue;
 use results::metrics::Occupancy;
@@ -21,6 +21,7 @@ use crate::flow::relays::{self, Relays};
 use crate::flow::reports::Reporters;
 use crate::flow::{Access, Annals, Hop, Path, Sink, Source, Way};
 use crate::islands::{Found, Islands, found, of_island};
+use crate::link::device::Device;
 use crate::link::line::{Line, Streams};
 use crate::link::{Link, Routers};
 use crate::observe::fingerprint::Fingerprint;
@@ -137,11 +138,10 @@ pub fn link(scenario: &Scenario, i: usize, draw: Draw) -> Link {
     let (packets, bytes) = limits(scenario, named.limit);
     let occupancy = Occupancy::new(Time::ZERO + scenario.warmup, packets, bytes);
     let queue = Queue::new(service(queue), named.limit, scenario.packets.data_bytes);
-    Link::new(named.rate, named.owd, queue, routers, occupancy).with_line(Line::new(
-        named.rate,
-        &named.line,
-        streams(&named.name, draw),
-    ))
+    let line = Line::new(named.rate, &named.line, streams(&named.name, draw));
+    Link::new(named.rate, named.owd, queue, routers, occupancy)
+        .with_device(named.device.map(Device::new))
+        .with_line(line)
 }
 
 /// The random streams of the line of a link.
@@ -402,7 +402,13 @@ impl Mould {
     }
 
     /// The receiving end of a flow with these access hops.
-    fn sink(&self, access: u32, (ecn, accurate): (EcnUse, bool), receiver: AnyReceiver) -> Sink {
+    fn sink(
+        &self,
+        access: u32,
+        (ecn, ce_acks): (EcnUse, CeAcks),
+        receiver: AnyReceiver,
+        accurate: bool,
+    ) -> Sink {
         let told = || Box::new(Told::new(self.accecn == AccEcn::Option));
         Sink {
             ack_up: Pipe::EMPTY,
@@ -425,6 +431,8 @@ impl Mould {
             armed: Time::NEVER,
             reports: self.config.reports,
             accecn: accurate.then(told),
+            ce_acks,
+            ce: false,
         }
     }
 
@@ -439,6 +447,7 @@ impl Mould {
         let (sender, receiver) = self.params.build(&context);
         let ecn = sender.ecn();
         let accurate = self.accecn != AccEcn::Off && sender.counts_marks();
+        let ce_acks = if accurate { CeAcks::Off } else { sender.ce_acks() };
         let transfer = Transfer::of(bytes, packet_bytes);
         let source = Source {
             up: Pipe::EMPTY,
@@ -464,10 +473,11 @@ impl Mould {
             finished: false,
             sender,
             accecn: accurate.then(|| Box::new(Heard::new(packet_bytes))),
+            counts_all: ce_acks == CeAcks::Ns3,
             before: None,
             bursts: (self.pacing_burst > 1).then(|| Box::new(Bursts::new(self.pacing_burst))),
         };
-        let sink = self.sink(access, (ecn, accurate), receiver);
+        let sink = self.sink(access, (ecn, ce_acks), receiver, accurate);
         let annals = Annals {
             start,
             stop,
@@ -518,6 +528,7 @@ fn config(scenario: &Scenario, group: &Group) -> Config {
         rto_granularity: transport.rto_granularity,
         every_sample: transport.rttvar == Rttvar::Ack,
         delayed_ack: transport.delayed_ack,
+        quick_acks: transport.quick_acks,
         limited_transmit: transport.limited_transmit,
         prr: reduces && group.protocol.recovery == Recovery::Rack,
         echo_prr: transport.echo_prr,

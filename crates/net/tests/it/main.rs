@@ -11,6 +11,7 @@ mod common;
 mod copa;
 mod csig;
 mod delay_based;
+mod device;
 mod dpcp;
 mod dualpi2;
 mod inside;

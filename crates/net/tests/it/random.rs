@@ -564,6 +564,7 @@ fn drawn(number: u64, which: Which) -> Option<Scenario> {
         scenario = parse(&(text + &island))?;
     }
     common::lines::spoil(&mut scenario.links, &mut Stream::new(number, 0, "random lines"));
+    common::lines::equip(&mut scenario.links, &mut Stream::new(number, 0, "random devices"));
     generator.vary(&mut scenario);
     report(&mut scenario, number);
     Some(scenario)

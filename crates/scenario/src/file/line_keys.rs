@@ -7,13 +7,14 @@ use crate::attached::Files;
 use crate::attached::trace::TraceForm;
 use crate::error::{Fault, Problem};
 use crate::model::line::{
-    Capacity, DelayLaw, Jitter, Line, Loss, LossModel, Outage, Reorder, Step,
+    Capacity, DelayLaw, Device, Jitter, Line, Loss, LossModel, Outage, Reorder, Step,
 };
 use crate::resolve::network::{MAX_RATE, check_owd, check_rate};
 use crate::syntax::declaration::{
     At, Count, Definitions, FileValue, MAX_INTEGER, Word, table, word_values,
 };
 use crate::syntax::document::{Node, Raw};
+use crate::values::OffOrTime;
 use crate::values::distributions::{Share, is_never};
 use crate::values::quantity::TIME;
 
@@ -267,6 +268,8 @@ pub(crate) struct LineKeys<'a> {
     pub loss: &'a Option<At<LossForm>>,
     pub jitter: &'a Option<At<JitterForm>>,
     pub reorder: &'a Option<At<ReorderFile>>,
+    pub device_packets: &'a At<Count<0, 100_000>>,
+    pub device_bql: &'a Option<At<OffOrTime>>,
 }
 
 /// The [`LineKeys`] of a table that has them.
@@ -281,6 +284,8 @@ macro_rules! line_keys {
             loss: &$file.loss,
             jitter: &$file.jitter,
             reorder: &$file.reorder,
+            device_packets: &$file.device_packets,
+            device_bql: &$file.device_bql,
         }
     };
 }
@@ -400,5 +405,19 @@ impl LineKeys<'_> {
             return Err(delay.spot.rule("packets that are held up for 0s are not out of order"));
         }
         Ok(Some(Reorder { p: p.value.0, extra }))
+    }
+
+    /// The device below the queue.
+    pub fn device(&self) -> Result<Option<Device>, Fault> {
+        // At most 100,000.
+        let packets = u32::try_from(self.device_packets.value.0).unwrap_or(u32::MAX);
+        let bql = self.device_bql.as_ref().filter(|bql| bql.value.0.is_some());
+        if let Some(bql) = bql
+            && packets == 0
+        {
+            return Err(bql.spot.rule("device_bql needs device_packets"));
+        }
+        let bql = bql.and_then(|bql| bql.value.0);
+        Ok((packets > 0).then_some(Device { packets, bql }))
     }
 }

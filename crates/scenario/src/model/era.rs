@@ -105,6 +105,7 @@ impl Era {
             count_dupacks: false,
             count_sacks: false,
             byte_counting: 0,
+            quick_acks: 0,
             pacing_burst: 1,
         };
         match self {

@@ -6,6 +6,7 @@ use cc::params::{Spec, Value};
 use cc::roles::Limit;
 use units::Span;
 
+use crate::model::line::Device;
 use crate::model::parts::Parts;
 use crate::model::{
     AccEcn, Access, Crossing, Group, IdleRestart, Island, Link, LossBase, Probe, Protocol, RackRtt,
@@ -77,6 +78,9 @@ fn scenario_lines(text: &mut Lines, scenario: &Scenario) {
     if transport.byte_counting != 0 {
         text.line("byte_counting", &[&transport.byte_counting]);
     }
+    if transport.quick_acks != 0 {
+        text.line("quick_acks", &[&transport.quick_acks]);
+    }
     if transport.pacing_burst != 1 {
         text.line("pacing_burst", &[&transport.pacing_burst]);
     }
@@ -103,6 +107,9 @@ fn link_lines(text: &mut Lines, link: &Link) {
         Limit::Packets(packets) => text.line("buffer_packets", &[&packets]),
     }
     text.line("line", &[&link.line]);
+    if let Some(Device { packets, bql }) = link.device {
+        text.line("device", &[&packets, &bql.map(|hold| hold.0)]);
+    }
     text.line("queue", &[&link.queue.name]);
     for part in [Some(&link.queue.policy), link.queue.feedback.as_ref()].into_iter().flatten() {
         part_lines(text, part);
@@ -150,15 +157,19 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
 /// Parameters that came after runs had been named, each by the protocol or queue that it is of,
 /// with the default that does what those runs did. Where it has that it is not written, so that
 /// their names stand. A parameter of that name elsewhere may have been there from the start.
-const LATER: [(&str, &str, Value); 11] = [
+const LATER: [(&str, &str, Value); 15] = [
     ("abc", "mu_window", Value::Span(Span::from_millis(100))),
     ("bbr3", "ect1", Value::Flag(false)),
     ("codel", "ce_threshold", Value::Span(Span::ZERO)),
+    ("codel", "newton", Value::Flag(false)),
     ("copa", "velocity", Value::Choice("paper")),
     ("cubic", "update", Value::Choice("rfc9438")),
+    ("dctcp", "ce_acks", Value::Choice("off")),
     ("dctcp", "cwr", Value::Flag(false)),
     ("dctcp", "ect1", Value::Flag(false)),
+    ("dctcp", "hold", Value::Flag(false)),
     ("fq-codel", "link_bytes", Value::Flag(false)),
+    ("fq-codel", "newton", Value::Flag(false)),
     ("hstcp", "table", Value::Flag(false)),
     ("rcp", "least_rate", Value::Number(0.0)),
     ("step", "k_ratio", Value::Number(0.0)),

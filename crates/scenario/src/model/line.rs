@@ -31,6 +31,16 @@ impl Line {
     }
 }
 
+/// A device that takes packets from the queue before their service begins, first in first out, as
+/// a network card's ring does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Packets that it holds besides the one in service; not zero.
+    pub packets: u32,
+    /// With byte queue limits: how long what is above need has to last before the limit falls.
+    pub bql: Option<Span>,
+}
+
 /// How a link's capacity changes over time. A change applies to the bits left of the packet in
 /// service.
 #[derive(Clone, Debug, Default, PartialEq)]

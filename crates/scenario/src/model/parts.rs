@@ -15,20 +15,26 @@ pub type Parts = BTreeMap<String, String>;
 pub fn parts(scenario: &Scenario) -> Parts {
     let hosts = scenario.groups.iter().map(|group| &group.protocol);
     let carriers = scenario.islands.iter().map(|island| &island.protocol);
-    let ends = hosts.chain(carriers).map(|protocol| protocol.kind.to_owned());
+    let ends: Vec<&str> = hosts.chain(carriers).map(|protocol| protocol.kind).collect();
     let both = |link: &crate::Link| {
-        let feedback = link.queue.feedback.as_ref().map(|part| queue_name(part.kind));
-        [Some(queue_name(link.queue.policy.kind)), feedback]
+        let feedback = link.queue.feedback.as_ref().map(|part| part.kind);
+        [Some(link.queue.policy.kind), feedback]
     };
-    let routers = scenario.links.iter().flat_map(both).flatten();
-    let used: Vec<String> = ends.chain(routers).collect();
-    registered().into_iter().filter(|(name, _)| used.contains(name)).collect()
+    let routers: Vec<&str> = scenario.links.iter().flat_map(both).flatten().collect();
+    listed(|kind| ends.contains(&kind), |kind| routers.contains(&kind))
 }
 
 /// All that the registry lists.
 pub fn registered() -> Parts {
-    let ends = protocols().map(|info| (info.name.to_owned(), info.version.to_string()));
-    let routers = queues().map(|info| (queue_name(info.name), info.version.to_string()));
+    listed(|_| true, |_| true)
+}
+
+/// Of what the registry lists, the protocols and the queues of these kinds.
+fn listed(is_end: impl Fn(&str) -> bool, is_router: impl Fn(&str) -> bool) -> Parts {
+    let ends = protocols().filter(|info| is_end(info.name));
+    let ends = ends.map(|info| (info.name.to_owned(), info.version.to_string()));
+    let routers = queues().filter(|info| is_router(info.name));
+    let routers = routers.map(|info| (queue_name(info.name), info.version.to_string()));
     ends.chain(routers).collect()
 }
 

@@ -161,7 +161,7 @@ fn transport(out: &mut Out, transport: &Transport, origins: &Origins) {
 }
 
 /// The transport's keys with their values as they stand in a file.
-pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 19] {
+pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String); 20] {
     [
         ("min_rto", span(transport.min_rto)),
         ("max_rto", span(transport.max_rto)),
@@ -181,6 +181,7 @@ pub(crate) fn transport_values(transport: &Transport) -> [(&'static str, String)
         ("count_dupacks", transport.count_dupacks.to_string()),
         ("count_sacks", transport.count_sacks.to_string()),
         ("byte_counting", transport.byte_counting.to_string()),
+        ("quick_acks", transport.quick_acks.to_string()),
         ("pacing_burst", transport.pacing_burst.to_string()),
     ]
 }
@@ -201,6 +202,12 @@ fn write_link(out: &mut Out, link: &Link) {
     out.key("buffer", &limit);
     out.key("queue", &quoted(&link.queue.name));
     write_line(out, &link.line);
+    if let Some(device) = &link.device {
+        out.key("device_packets", &device.packets.to_string());
+        if let Some(hold) = device.bql {
+            out.key("device_bql", &span(hold));
+        }
+    }
 }
 
 fn write_line(out: &mut Out, line: &Line) {

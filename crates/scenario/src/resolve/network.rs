@@ -9,7 +9,7 @@ use crate::file::definitions::{Catalog, QueueRef};
 use crate::file::line_keys::line_keys;
 use crate::file::{Dumbbell, File, LinkFile, MapFile, ParkingLot, Topology};
 use crate::model::Queue;
-use crate::model::line::{Capacity, Line};
+use crate::model::line::{Capacity, Device, Line};
 use crate::syntax::declaration::{At, Named, check_name};
 use crate::values::quantity::{RATE, TIME};
 use crate::values::{Buffer, PlainAmount};
@@ -26,6 +26,7 @@ pub(crate) struct Draft {
     pub per_flow: Option<At<PlainAmount>>,
     pub queue: Queue,
     pub line: Line,
+    pub device: Option<Device>,
 }
 
 /// Where the links come from, which decides what a flow may say.
@@ -74,6 +75,7 @@ struct Common<'a> {
     rate: Rate,
     owd: Span,
     line: Line,
+    device: Option<Device>,
     buffer: &'a At<Buffer>,
     per_flow: &'a Option<At<PlainAmount>>,
     queue: &'a At<QueueRef>,
@@ -88,6 +90,7 @@ impl Common<'_> {
             rate: self.rate,
             owd: self.owd,
             line: self.line.clone(),
+            device: self.device,
             buffer: self.buffer.clone(),
             per_flow: self.per_flow.clone(),
             queue: catalog.queue(self.queue)?,
@@ -132,8 +135,10 @@ fn dumbbell_links(
     let rtt = check_owd(&file.rtt)?;
     let owd = file.owd.as_ref().map_or(Ok(Span(rtt.0 / 4)), check_owd)?;
     let (rate, line) = line_keys!(file).resolve(spot, files)?;
+    let device = line_keys!(file).device()?;
     let (buffer, queue) = (&file.buffer, &file.queue);
-    let common = Common { rate, owd, line, buffer, per_flow: &file.buffer_per_flow, queue };
+    let per_flow = &file.buffer_per_flow;
+    let common = Common { rate, owd, line, device, buffer, per_flow, queue };
     let any = common.draft(catalog)?;
     let bottleneck = any.between("bottleneck".to_owned(), "left".to_owned(), "right".to_owned());
     let links = vec![bottleneck.clone(), bottleneck.reversed()];
@@ -157,8 +162,10 @@ fn parking_lot_links(
         }
     };
     let (rate, line) = line_keys!(file).resolve(spot, files)?;
+    let device = line_keys!(file).device()?;
     let (buffer, queue) = (&file.buffer, &file.queue);
-    let common = Common { rate, owd, line, buffer, per_flow: &file.buffer_per_flow, queue };
+    let per_flow = &file.buffer_per_flow;
+    let common = Common { rate, owd, line, device, buffer, per_flow, queue };
     let any = common.draft(catalog)?;
     // At most 1000.
     let n = usize::try_from(file.links.value.0).unwrap_or(usize::MAX);
@@ -177,8 +184,9 @@ fn map_links(file: &MapFile, catalog: &Catalog, files: &Files<'_>) -> Result<Net
         file.rate.as_ref().map(|rate| check_rate(rate.value, MAX_RATE, &rate.spot)).transpose()?;
     let default_owd = file.owd.as_ref().map(check_owd).transpose()?;
     let (buffer, queue) = (&file.buffer, &file.queue);
-    let (rate, owd, line) = (Rate(1), Span::ZERO, Line::default());
-    let common = Common { rate, owd, line, buffer, per_flow: &file.buffer_per_flow, queue };
+    let (rate, owd, line, device) = (Rate(1), Span::ZERO, Line::default(), None);
+    let per_flow = &file.buffer_per_flow;
+    let common = Common { rate, owd, line, device, buffer, per_flow, queue };
     let any = common.draft(catalog)?;
     let mut links = Vec::new();
     for edge in &map.edges {
@@ -236,8 +244,10 @@ fn general_link(
     let file = &entry.value;
     let owd = check_owd(&file.owd)?;
     let (rate, line) = line_keys!(file).resolve(&entry.spot, files)?;
+    let device = line_keys!(file).device()?;
     let (buffer, queue) = (&file.buffer, &file.queue);
-    let common = Common { rate, owd, line, buffer, per_flow: &file.buffer_per_flow, queue };
+    let per_flow = &file.buffer_per_flow;
+    let common = Common { rate, owd, line, device, buffer, per_flow, queue };
     let (from, to) = (file.from.value.clone(), file.to.value.clone());
     Ok(common.draft(catalog)?.between(name.to_owned(), from, to))
 }

@@ -96,6 +96,7 @@ fn idle_rules(scenario: &Scenario) -> Vec<String> {
         Touches::Window => "no flow has a window of TCP",
         Touches::Pace => "no flow is paced",
         Touches::Marks => "no flow counts marks",
+        Touches::DelayedAcks => "no ACK is delayed (delayed_ack)",
     };
     rules.map(|rule| format!("transport.{}: {}", rule.key, why(rule.touches))).collect()
 }
@@ -128,6 +129,7 @@ fn touched(scenario: &Scenario, group: &Group, touches: Touches) -> bool {
         Touches::Window => reduces,
         Touches::Pace => sender().is_none_or(|sender| sender.paces()),
         Touches::Marks => sender().is_none_or(|sender| sender.counts_marks()),
+        Touches::DelayedAcks => scenario.transport.delayed_ack.is_some(),
     }
 }
 

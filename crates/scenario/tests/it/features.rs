@@ -380,6 +380,14 @@ fn a_rule_that_touches_no_flow_is_told() {
         assert!(!warnings(rule, touched).iter().any(|told| told.contains(key)), "{rule} {touched}");
         assert!(warnings(rule, not).contains(&format!("transport.{key}: {why}")), "{rule} {not}");
     }
+    // It goes by the transport alone.
+    let quick = |delay: &str| {
+        let sets = ["transport.quick_acks=1".to_owned(), format!("transport.delayed_ack={delay}")];
+        let alone = |_: &Path| Err(io::ErrorKind::NotFound.into());
+        parse_with("x", &text("", ""), &sets, &alone).unwrap().warnings
+    };
+    assert!(quick("200ms").is_empty());
+    assert_eq!(quick("off")[0].message, "transport.quick_acks: no ACK is delayed (delayed_ack)");
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Outbound {
         };
         let (lost, again) = self.losses();
         let timed = self.timed.as_ref();
-        let window = timed.and_then(|timed| timed.allowed(window)).unwrap_or(window);
+        let window = self.allowed(window).unwrap_or(window);
         let reordering = timed.map_or(0, |timed| timed.rack.extent());
         let late = timed.map_or(0, |timed| timed.rack.late());
         Account { stage: self.stage(sacked), window, sacked, lost, again, reordering, late }

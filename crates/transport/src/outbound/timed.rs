@@ -133,6 +133,12 @@ impl Outbound {
         }
     }
 
+    /// What may be in flight while proportional rate reduction brings a controller's window of so
+    /// many segments down (RFC 9937's cwnd, Linux's snd_cwnd); `None` while it does not.
+    pub fn allowed(&self, window: u64) -> Option<u64> {
+        self.timed.as_ref().and_then(|timed| timed.allowed(window))
+    }
+
     /// Is there a segment that may go out?
     pub(super) fn timed_room(&self, window: u64) -> bool {
         self.timed_choice(window).is_some()

@@ -101,6 +101,30 @@ fn delayed_acks_wait_for_a_second_segment_or_the_timer() {
     assert_eq!(receiver.ack(now).cumulative, 4);
 }
 
+/// Of five segments the first is acknowledged at once, as by ns-3 (TcpSocketBase::ProcessSynRcvd),
+/// and then every second.
+#[test]
+fn quick_acks_are_not_delayed() {
+    let delayed_ack = Some(Span::from_millis(200));
+    let mut receiver = Inbound::new(&Config { delayed_ack, quick_acks: 1, ..Config::default() });
+    let mut at_once = |seq| {
+        let ack_now = receiver.on_data(Time::ZERO, seq, false, false).ack_now;
+        ack_now.then(|| receiver.ack(Time::ZERO).cumulative)
+    };
+    let acks: Vec<_> = (0..5).map(&mut at_once).collect();
+    assert_eq!(acks, [Some(1), None, Some(3), None, Some(5)]);
+}
+
+/// What acknowledges nothing by itself but sends reports does not begin with ACKs either.
+#[test]
+fn quick_acks_are_none_of_a_receiver_that_reports() {
+    let mut receiver = Inbound::new(&Config { reports: true, quick_acks: 2, ..Config::default() });
+    let now = Time::ZERO + Span::from_millis(1);
+    for seq in 0..4 {
+        assert!(!receiver.on_data(now, seq, false, false).ack_now, "{seq}");
+    }
+}
+
 /// RFC 3168, section 6.1.3.
 #[test]
 fn ece_is_latched_until_cwr() {

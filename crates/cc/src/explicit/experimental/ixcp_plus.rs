@@ -482,4 +482,25 @@ mod tests {
         ack(&mut s, 0.0, ELSEWHERE);
         assert_eq!(s.bottleneck, ELSEWHERE);
     }
+
+    /// A shuffle goes on while both sides last; without `together` one may outlast the other; and
+    /// what is taken back where there is no shuffle is none of its sides.
+    #[test]
+    fn a_shuffle_lasts_as_long_as_both_sides() {
+        let own = |r: &IxcpPlusRouter| (r.law.own.xi_p, r.law.own.xi_n);
+        let mut r = router(0.04, 0);
+        let before = own(&r);
+        pass(&mut r, packet(LINK, 10_000.0), None);
+        assert_eq!(own(&r), before);
+        r.params.together = false;
+        r.law.own.residue_neg = 1.0;
+        pass(&mut r, packet(LINK, 10_000.0), None);
+        assert_eq!(own(&r), (before.0, 0.0));
+        // phi = -16 350: h = 0, and own flows give.
+        let mut r = router(0.4, 100_000);
+        let before = own(&r);
+        assert!(r.law.h == 0.0 && before.0 == 0.0 && before.1 > 0.0);
+        pass(&mut r, packet(LINK, 10_000.0), None);
+        assert_eq!(own(&r), before);
+    }
 }

@@ -192,4 +192,45 @@ mod tests {
         s.on_loss(&at(1500, LossKind::Timeout));
         assert_eq!(s.cwnd(), 1.0);
     }
+
+    /// At a base of 125 ms and a margin of as much, an RTT of 250 ms has a queue of the margin: low
+    /// load still, as q <= m says, and of a nanosecond more high load.
+    #[test]
+    fn a_queue_of_the_margin_is_low_load() {
+        let params = VcpEndhostParams { margin: Span::from_millis(125), ..Default::default() };
+        for (more, code) in [(0, Ecn::Ect1), (1000, Ecn::Ect0)] {
+            let mut s = VcpEndhostSender::new(&params, &sender_context(16.0));
+            let rtt = Span(Span::from_millis(250).0 + more);
+            let min_rtt = Some(Span::from_millis(125));
+            s.on_ack(&Ack { min_rtt, ..ack_after(ms(1000), rtt) });
+            assert_eq!(s.code, code, "{more}");
+        }
+    }
+
+    /// Every figure changed, at t_rho = 100 ms: MI by xi = 0.5*0.2/0.8 per ACK at 100 ms; AI by
+    /// 3*(200/100)^2 over the window at 200 ms; a loss leaves 0.5, for 100 ms.
+    #[test]
+    fn the_figures_are_its_parameters() {
+        let params = VcpEndhostParams {
+            t_rho: Span::from_millis(100),
+            margin_ratio: 0.5,
+            kappa: 0.5,
+            alpha: 3.0,
+            beta: 0.5,
+            ..Default::default()
+        };
+        let mut s = VcpEndhostSender::new(&params, &sender_context(16.0));
+        // 49 ms of queue are within a half of 100 ms.
+        assert!((ack(&mut s, 1000, 100, 100) - 0.125).abs() < 1e-8);
+        ack(&mut s, 1101, 149, 100);
+        assert_eq!(s.code, Ecn::Ect1);
+        ack(&mut s, 1150, 200, 100);
+        let cwnd = s.cwnd();
+        assert!(near(ack(&mut s, 1202, 200, 100), 12.0 / cwnd));
+        let cwnd = s.cwnd();
+        s.on_loss(&Loss { now: ms(1210), ..loss(LossKind::DupAcks, 16) });
+        assert!(near(s.cwnd(), 0.5 * cwnd));
+        assert_eq!(ack(&mut s, 1309, 200, 100), 0.0);
+        assert!(ack(&mut s, 1310, 200, 100) > 0.0);
+    }
 }

@@ -601,4 +601,36 @@ mod tests {
         assert_eq!(ids, [u16::MAX, 0, 1]);
         assert_eq!((BmccHeader::WIRE_BYTES, BmccHeader { id: 7 }.ip_id()), (0, Some(7)));
     }
+
+    /// With every figure changed, at t_p = 400 ms: f = 0.9 is AI, 2*(200/400)^2/10; f = 0.5 is MI
+    /// by 0.2*0.5/0.5 at an RTT of t_p, f = 0.1 by that of f_min, 0.2*0.75/0.25; 0.7 is above 0.6,
+    /// so AI; f = 1.125 is half of the way to f_max: 0.9 and 0.5 make 0.7.
+    #[test]
+    fn the_senders_figures_are_its_parameters() {
+        let params = BmccSenderParams {
+            t_p: Span::from_millis(400),
+            kappa: 0.2,
+            f_min: 0.25,
+            high_load: 0.6,
+            alpha: 2.0,
+            beta_max: 0.9,
+            beta_min: 0.5,
+            f_max: 1.25,
+        };
+        for (id, rtt, cwnd) in [
+            (46_080, 200, 10.05),
+            (25_600, 400, 10.2),
+            (5120, 400, 10.6),
+            (35_840, 400, 10.2),
+            (ONE, 400, 9.0),
+            (57_600, 400, 7.0),
+            (u16::MAX, 400, 5.0),
+        ] {
+            let mut s = BmccSender::new(&params, &sender_context(10.0));
+            let header = BmccHeader { id };
+            s.on_ack(&Ack { header, code: Ecn::Ect0, ..ack_after(ms(0), Span::from_millis(rtt)) });
+            // The series of (1 + xi)^x - 1 has nine digits.
+            assert!((s.cwnd() - cwnd).abs() < 1e-7, "{id}: {}", s.cwnd());
+        }
+    }
 }

@@ -503,4 +503,53 @@ mod tests {
         let srtt = Some(Span::from_micros(80_123));
         assert_eq!(s.on_send(&Departing { srtt, ..departing() }), NbitHeader::new(1, 1, srtt));
     }
+
+    /// A level ends below its edge: from 80 % on AI, from 95 % on II, from 100 % on MD, and from
+    /// 120 % on C's strong decrease (sections 2.1, 2.2.2 and 2.2.3, "80 % to 95 %" and so on).
+    #[test]
+    fn an_edge_is_of_the_region_above() {
+        for bits in [Bits::Two, Bits::Three, Bits::Four, Bits::Fifteen] {
+            let scheme = Scheme::new(bits, Md::C, true);
+            let action = |sigma| scheme.action(scheme.code(sigma));
+            let actions = [TARGET, 0.95, 1.0, 1.2].map(action);
+            assert_eq!(actions, [Action::Ai, Action::Ii, Action::Md(0), Action::Md(1)], "{bits:?}");
+            assert_eq!(action(TARGET * (1.0 - f64::EPSILON)), Action::Mi(TARGET));
+            // A code beyond the last is the last one, and without II there is none.
+            assert_eq!(scheme.action(u32::MAX), Action::Md(1));
+            let plain = Scheme::new(bits, Md::A, false);
+            assert_eq!(plain.action(plain.code(0.99)), Action::Ai);
+            assert_eq!(plain.action(u32::MAX), Action::Md(0));
+        }
+        // The ideal scheme's number of 24 binary digits; 0.96 is between 95 and 100 %.
+        let ideal = Scheme::new(Bits::Ideal, Md::C, true);
+        let actions = [0.8, 0.96, 1.0, 1.2].map(|sigma| ideal.action(ideal.code(sigma)));
+        assert_eq!(actions, [Action::Ai, Action::Ii, Action::Md(0), Action::Md(1)]);
+        // Nothing is below the finest level, which an idle link has.
+        let Action::Mi(finest) = ideal.action(ideal.code(0.0)) else { panic!() };
+        assert!((finest / (0.8 / 32_765.0) - 1.0).abs() < 1e-6);
+    }
+
+    /// With t_p = 200 ms at 200 ms and all figures of the protocol changed: MI at the edge 16 %
+    /// with kappa 0.2 is 0.2*0.84/0.16 = 1.05 per ACK, at 1 s 2.05^1.5 - 1; AI 3 over the window.
+    #[test]
+    fn the_senders_figures_are_its_parameters() {
+        let params = NbitSenderParams {
+            kappa: 0.2,
+            alpha: 3.0,
+            mi_limit: 1.5,
+            beta_max: 0.8,
+            beta_min: 0.5,
+            md: Md::C,
+            ..Default::default()
+        };
+        let after = |sigma, rtt| {
+            let mut s = NbitSender::new(&params, &sender_context(10.0));
+            let header = NbitHeader::new(s.scheme.code(sigma), 1, None);
+            s.on_ack(&Ack { header, ..ack_after(ms(0), Span::from_millis(rtt)) });
+            s.cwnd()
+        };
+        assert!(near(after(0.1, 200), 11.05) && near(after(0.9, 200), 10.3));
+        assert!(near(after(0.1, 1000), 9.0 + math::pow(2.05, 1.5)));
+        assert!(near(after(1.1, 200), 8.0) && near(after(1.3, 200), 5.0));
+    }
 }

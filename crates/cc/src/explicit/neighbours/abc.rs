@@ -329,11 +329,11 @@ impl Sender for AbcSender {
         if self.params.dual { self.window.min(self.cubic.cwnd()) } else { self.window }
     }
 
-    /// Two windows per RTT.
     fn paces(&self) -> bool {
         true
     }
 
+    /// Two windows per RTT.
     fn pacing(&self) -> Option<Rate> {
         (self.srtt > 0.0)
             .then(|| Rate(((2.0 * self.cwnd() * self.packet_bits / self.srtt) as u64).max(1)))
@@ -474,5 +474,50 @@ mod tests {
         let mut sender = AbcSender::new(&alone, &sender_context(100.0));
         sender.on_loss(&lost(0, 100));
         assert_eq!(sender.cwnd(), 100.0);
+    }
+
+    /// With 300 packets behind f is 0, and tokens are what they were: an accelerate needs more than
+    /// one (section 3.1.2: "if token > 1") and takes it; a brake and another queue's CE take none.
+    #[test]
+    fn an_accelerate_takes_a_token_of_more_than_one() {
+        let (ce, ect0) = (Brake::Ce, Brake::Ect0);
+        for (brake, tokens, came, left, rest) in [
+            (ce, 1.0, Ecn::Ect1, Ecn::Ce, 1.0),
+            (ce, 1.5, Ecn::Ect1, Ecn::Ect1, 0.5),
+            (ce, 0.5, Ecn::Ect0, Ecn::Ce, 0.5),
+            (ce, 3.0, Ecn::Ect0, Ecn::Ect0, 2.0),
+            (ce, 3.0, Ecn::Ce, Ecn::Ce, 3.0),
+            (ect0, 1.0, Ecn::Ect1, Ecn::Ect0, 1.0),
+            (ect0, 3.0, Ecn::Ect1, Ecn::Ect1, 2.0),
+            (ect0, 3.0, Ecn::Ect0, Ecn::Ect0, 3.0),
+            (ect0, 3.0, Ecn::Ce, Ecn::Ce, 3.0),
+        ] {
+            let params = AbcRouterParams { brake, ..AbcRouterParams::default() };
+            let mut router = AbcRouter::new(&params, &router_context(Rate(8_000_000), 250));
+            (router.tokens, router.emptied) = (tokens, false);
+            let (mut ecn, behind) = (came, Backlog { packets: 300, bytes: 300_000 });
+            router.on_departure(ms(1000), passing(&mut ecn), behind);
+            assert_eq!((router.f, ecn, router.tokens), (0.0, left, rest), "{brake:?} {came:?}");
+            assert!(near(router.x, 0.301));
+        }
+    }
+
+    /// Where ECT(0) is the brake, CE is another queue's: an accelerate to ABC, a loss to CUBIC.
+    #[test]
+    fn a_foreign_mark_is_cubics() {
+        let params = AbcParams { brake: Brake::Ect0, ..AbcParams::default() };
+        let mut sender = AbcSender::new(&params, &sender_context(20.0));
+        sender.on_ack(&Ack { code: Ecn::Ect0, ..ack(1) });
+        assert!(near(sender.window, 19.0 + 1.0 / 19.0));
+        let (window, cubic) = (sender.window, sender.cubic.cwnd());
+        sender.on_ack(&Ack { code: Ecn::Ce, ..ack(1) });
+        assert!(near(sender.window, window + 1.0 + 1.0 / (window + 1.0)));
+        assert!(near(sender.cubic.cwnd(), 0.7 * cubic), "{} {cubic}", sender.cubic.cwnd());
+        // Where CE is the brake it is no loss, and without a second window nothing else is.
+        let alone = AbcParams { dual: false, additive: 2.0, ..AbcParams::default() };
+        let mut sender = AbcSender::new(&alone, &sender_context(20.0));
+        let cubic = sender.cubic.cwnd();
+        sender.on_ack(&Ack { code: Ecn::Ce, ..ack(2) });
+        assert!(near(sender.cwnd(), 18.0 + 4.0 / 18.0) && sender.cubic.cwnd() >= cubic);
     }
 }

@@ -284,4 +284,46 @@ mod tests {
         assert_eq!(RmCell::decode(&wire), Some(cell));
         assert_eq!(RmCell::decode(&wire[1..]), None);
     }
+
+    /// ACKs take their part of the capacity and are no flow; an interval that ends as it begins
+    /// leaves what was measured, and another capacity counts from then on.
+    #[test]
+    fn a_switch_measures_what_is_let_in() {
+        use crate::explicit::neighbours::erica::{EricaRouter, EricaRouterParams};
+        use crate::roles::Ecn;
+        use crate::tests::{in_place, passing, router_context};
+        let context = router_context(Rate(10_000_000), 100);
+        let mut switch = EricaRouter::new(&EricaRouterParams::default(), &context);
+        in_place(|place| {
+            for (size, kind) in
+                [(40, PacketKind::Ack), (1000, PacketKind::Data), (1000, PacketKind::Data)]
+            {
+                let mut ecn = Ecn::NotCapable;
+                let packet = Passing { size, kind, ..passing(&mut ecn) };
+                assert_eq!(switch.admit(ms(1), packet, place), Verdict::Forward);
+                assert_eq!(switch.interval.flows, u32::from(kind == PacketKind::Data));
+            }
+        });
+        for _ in 0..2 {
+            switch.on_timer(ms(50), Backlog::default());
+            // 2040 B of the 56,250 of 50 ms.
+            assert!(near(switch.interval.z, 2040.0 / 56_250.0) && switch.interval.n == 1.0);
+        }
+        switch.on_capacity(ms(60), Rate(20_000_000));
+        assert!(near(switch.interval.capacity, 2_250_000.0));
+    }
+
+    #[test]
+    fn a_cells_rate_is_one_that_a_flow_can_have() {
+        for (ccr, rate) in [
+            (5.0, 5.0),
+            (1e15, 1e15),
+            (1.1e15, 0.0),
+            (-1.0, 0.0),
+            (f64::INFINITY, 0.0),
+            (f64::NAN, 0.0),
+        ] {
+            assert_eq!(RmCell { ccr, ..RmCell::default() }.rate(), rate);
+        }
+    }
 }

@@ -334,4 +334,33 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 1));
         assert_eq!((s.pacing(), s.told.stamp), (None, f64::INFINITY));
     }
+
+    /// 10^6 bytes/s: who asks for more than is advertised is told that, and held; who asks for less
+    /// goes on as it came. A negative rate is none. Where marked flows have more than the capacity,
+    /// which has fallen, a ten-thousandth of it is advertised.
+    #[test]
+    fn a_packet_is_told_what_is_advertised() {
+        use crate::roles::Ecn;
+        use crate::tests::{in_place, passing};
+        let mut r = router(8_000_000);
+        let pass = |r: &mut CharnyRouter, record: &mut Record, er| {
+            let (mut ecn, mut cell) = (Ecn::NotCapable, RmCell { ccr: 0.0, er, laf: 0.0 });
+            in_place(|place| {
+                *place.cell = *record;
+                let packet = Passing { header: Some(&mut cell), ..passing(&mut ecn) };
+                assert_eq!(r.admit(ms(1), packet, place), Verdict::Forward);
+                *record = *place.cell;
+            });
+            (cell.er, cell.laf)
+        };
+        let mut records = [Record::default(); 2];
+        assert_eq!(pass(&mut r, &mut records[0], f64::INFINITY), (1e6, 1.0));
+        assert_eq!(pass(&mut r, &mut records[1], 300_000.0), (300_000.0, 0.0));
+        let (er, held) = pass(&mut r, &mut records[0], f64::INFINITY);
+        assert!(near(er, 700_000.0) && held == 1.0);
+        r.on_capacity(ms(2), Rate(1_600_000));
+        assert!(near(r.advertised(), 20.0));
+        assert_eq!(pass(&mut r, &mut records[1], -5.0), (-5.0, 0.0));
+        assert!(near(r.advertised(), 200_000.0));
+    }
 }

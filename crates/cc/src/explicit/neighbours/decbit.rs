@@ -297,4 +297,45 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 8));
         assert_eq!(s.cwnd(), 1.0);
     }
+
+    /// 8 Mb/s: the first packet is out at 1 ms, when the second comes and waits for a line that
+    /// takes it up later: one packet is here from 0 to 3 ms, so the average stays 1.
+    #[test]
+    fn a_packet_that_comes_as_another_is_out_counts_from_then() {
+        let context = router_context(Rate(8_000_000), 100);
+        let mut router = DecbitRouter::new(&DecbitRouterParams::default(), &context);
+        let come = |router: &mut DecbitRouter, at, packets| {
+            let mut ecn = Ecn::Ect0;
+            let backlog = Backlog { packets, bytes: u64::from(packets) * 1000 };
+            router.on_arrival(ms(at), passing(&mut ecn), backlog);
+            (router.average, ecn)
+        };
+        assert_eq!(come(&mut router, 0, 0), (0.0, Ecn::Ect0));
+        let mut ecn = Ecn::Ect0;
+        router.on_departure(ms(0), passing(&mut ecn), Backlog::default());
+        assert_eq!(come(&mut router, 1, 0), (1.0, Ecn::Ce));
+        let (average, mark) = come(&mut router, 3, 1);
+        assert!(near(average, 1.0) && mark == Ecn::Ce, "{average}");
+        // Two from there to 5 ms: 3 + 4 in 5 ms.
+        assert!(near(come(&mut router, 5, 2).0, 1.4));
+    }
+
+    /// ACKs of three packets and a window of 4: of the second three two are of the second window,
+    /// 2 of 5 in all, and the window grows; were all three it would shrink.
+    #[test]
+    fn an_ack_counts_with_its_packets_of_the_second_window() {
+        let mut s = DecbitSender::new(&DecbitSenderParams::default(), &sender_context(4.0));
+        for (code, cwnd) in [(Ecn::Ce, 4.0), (Ecn::Ce, 4.0), (Ecn::Ect0, 5.0)] {
+            s.on_ack(&Ack { code, ..ack(3) });
+            assert_eq!(s.cwnd(), cwnd);
+        }
+        // A loss begins anew, with a window of 2: four more ACKs, of which two count.
+        s.on_ack(&Ack { code: Ecn::Ce, ..ack(9) });
+        s.on_loss(&loss(LossKind::DupAcks, 5));
+        assert_eq!((s.cwnd(), s.acks, s.bits), (2.5, 0.0, 0.0));
+        for (code, cwnd) in [(Ecn::Ce, 2.5), (Ecn::Ce, 2.5), (Ecn::Ect0, 2.5), (Ecn::Ect0, 3.5)] {
+            s.on_ack(&Ack { code, ..ack(1) });
+            assert_eq!(s.cwnd(), cwnd);
+        }
+    }
 }

@@ -211,4 +211,25 @@ mod tests {
         assert_eq!(s.pacing(), Some(Rate(1_000_000)));
         assert_eq!(s.on_send(&departing()).ccr, 125_000.0);
     }
+
+    /// Up to z = 1 + delta all may rise to the largest grant of before, and who has the fair share
+    /// already may go past it (both edges are the algorithm's: ">" and "<").
+    #[test]
+    fn the_edges_are_the_algorithms() {
+        let mut r = router();
+        r.params.delta = 0.25;
+        (r.interval.n, r.law.max_previous) = (4.0, 500_000.0);
+        let fair = 1_125_000.0 / 4.0;
+        r.interval.z = 1.25;
+        assert!(near(grant(&mut r, fair), 500_000.0));
+        assert!(near(grant(&mut r, fair - 1.0), fair));
+        // 1.26: 400,000/1.26 is above the fair share.
+        r.interval.z = 1.26;
+        assert!(near(grant(&mut r, 400_000.0), 400_000.0 / 1.26));
+        assert!(near(grant(&mut r, fair), fair));
+        // A cell keeps less than it is granted, and a host begins with what the first brings.
+        let mut cell = RmCell { ccr: 400_000.0, er: 7.0, laf: 0.0 };
+        r.law.answer(&r.params, &r.interval, &mut cell);
+        assert_eq!(cell.er, 7.0);
+    }
 }

@@ -344,4 +344,35 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 10));
         assert_eq!((s.cwnd(), s.pacing(), s.told.link), (1.0, None, 0));
     }
+
+    /// Neither what no link has answered nor what is no rate moves the flow.
+    #[test]
+    fn an_answer_is_a_link_and_a_rate() {
+        for (proposed, offer) in [(0, 160_000.0), (3, 0.0), (3, f64::INFINITY), (3, 1.1e15)] {
+            let mut s = JetMaxSender::new(&JetMaxSenderParams::default(), &sender_context(1.0));
+            let header = JetMaxHeader { link: 0, proposed, gap: 0.0, offer };
+            s.on_ack(&Ack { header, ..ack_after(ms(100), Span::from_millis(100)) });
+            assert_eq!((s.pace.rate, s.told.link), (0.0, 0), "{proposed} {offer}");
+        }
+    }
+
+    /// A flow of its own 10 ms apart, and 5 packets of others, are N = 1 and u = 50,000 in 100 ms;
+    /// an interval that ends as it begins leaves both.
+    #[test]
+    fn an_interval_of_no_length_measures_nothing() {
+        let mut router = router();
+        arrive(&mut router, 10, 1, 0.010);
+        // A gap of more than 1000 s is none that a flow counts by.
+        arrive(&mut router, 3, 1, 1001.0);
+        arrive(&mut router, 2, 7, 0.010);
+        router.on_timer(ms(100), Backlog::default());
+        router.on_timer(ms(100), Backlog::default());
+        assert!(near(router.n, 1.0) && near(router.u, 50_000.0), "{} {}", router.n, router.u);
+        assert_eq!(router.next_timer(), ms(200));
+        // D1: of a flow whose gap nobody knows, (1,187,500 - 50,000)/2; of one that says 10 MB/s no
+        // more than u: 1,187,500/2.
+        let other = |gap| JetMaxHeader { link: 7, gap, ..JetMaxHeader::default() };
+        assert!(near(router.offer(&other(0.0), 1000), 568_750.0));
+        assert!(near(router.offer(&other(1e-4), 1000), 593_750.0));
+    }
 }

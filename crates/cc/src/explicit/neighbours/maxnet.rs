@@ -293,4 +293,30 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 10));
         assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
     }
+
+    /// Without a router on the way the price is 0: no answer, as one beyond all prices is none.
+    #[test]
+    fn a_price_of_nobody_is_no_answer() {
+        for price in [0.0, -1.0, 700.0, f64::INFINITY, f64::NAN] {
+            let params = MaxNetSenderParams::default();
+            let mut s = MaxNetSender::new(&params, &sender_context(1.0));
+            let header = MaxNetHeader { price, rtt: 0.0 };
+            s.on_ack(&Ack { header, ..ack_after(ms(100), Span::from_millis(100)) });
+            assert_eq!((s.pace.rate, s.pacing()), (0.0, None), "{price}");
+        }
+    }
+
+    /// An RTT of a nanosecond is a microsecond on the wire, as 0 means that there is none.
+    #[test]
+    fn the_wire_has_price_and_rtt() {
+        for (price, rtt, bytes) in [
+            (1.5, 0.08, [1, 0x80, 0, 0, 0, 1, 0x38, 0x80]),
+            (0.0, 1e-9, [0, 0, 0, 0, 0, 0, 0, 1]),
+            (0.0, 0.0, [0; 8]),
+        ] {
+            let mut wire = [0; 8];
+            MaxNetHeader { price, rtt }.encode(&mut wire);
+            assert_eq!(wire, bytes, "{price} {rtt}");
+        }
+    }
 }

@@ -212,4 +212,21 @@ mod tests {
         assert_eq!(hear(501, 100_000.0, 1.0, 0.8), 300_000.0);
         assert_eq!(hear(502, 300_000.0, 1.0, 0.75), 400_000.0);
     }
+
+    /// What a cell keeps: the largest factor and the least fair share of its way (D2). A factor of
+    /// 1 leaves the rate that the cell was sent with; one of a rate that grew is no decrease.
+    #[test]
+    fn a_cell_has_the_worst_of_its_way() {
+        let mut r = router(1.5, 3.0);
+        for (er, laf, left) in
+            [(f64::INFINITY, 0.0, (375_000.0, 1.5)), (1000.0, 1.75, (1000.0, 1.75))]
+        {
+            let mut cell = RmCell { ccr: 100_000.0, er, laf };
+            r.law.answer(&r.params, &r.interval, &mut cell);
+            assert_eq!((cell.er, cell.laf), left);
+        }
+        // z has bounds, for a switch that nothing or far too much has come to.
+        assert!(near(laf_of(&router(0.0, 1.0), 1.0), 1e-3));
+        assert!(near(laf_of(&router(1e5, 1.0), 1.0), 1e3));
+    }
 }

@@ -414,4 +414,59 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 1));
         assert_eq!((s.cwnd(), s.phase), (1.0, Phase::Usual));
     }
+
+    /// A window of 32 and an ECN echo with 20 in flight: 10. A timeout with those: 1, and slow
+    /// start to 5, which a repeated one leaves. Only an ACK of a full window counts, and not one in
+    /// recovery, of nothing new or with an echo.
+    #[test]
+    fn losses_and_acks_are_renos() {
+        let mut s = asking();
+        answer(&mut s, 6, true);
+        s.on_loss(&loss(LossKind::EcnEcho, 20));
+        assert_eq!((s.cwnd(), s.pacing()), (10.0, None));
+        // Nine out, or eight and the one just delivered, are not ten.
+        for (in_flight, cwnd) in [(8, 10.0), (9, 10.1)] {
+            s.on_ack(&Ack { in_flight, ..ack(1) });
+            assert!(near(s.cwnd(), cwnd), "{in_flight}: {}", s.cwnd());
+        }
+        let before = s.cwnd();
+        s.on_ack(&Ack { recovering: true, ..ack(1) });
+        s.on_ack(&Ack { ece: true, ..ack(1) });
+        s.on_ack(&Ack { acked: 0, ..ack(1) });
+        assert_eq!(s.cwnd(), before);
+        // An echo never makes the window larger.
+        s.on_loss(&loss(LossKind::EcnEcho, 100));
+        assert_eq!(s.cwnd(), before);
+        s.on_loss(&loss(LossKind::Timeout, 10));
+        s.on_loss(&Loss { repeated: true, ..loss(LossKind::Timeout, 2) });
+        let mut cwnds = [0.0; 5];
+        for cwnd in &mut cwnds {
+            s.on_ack(&ack(1));
+            *cwnd = s.cwnd();
+        }
+        assert_eq!(cwnds, [2.0, 3.0, 4.0, 5.0, 5.2]);
+    }
+
+    /// The larger rate of the last two intervals is taken: 150 kB in 150 ms, 1 MB/s, then half. An
+    /// interval that ends as it begins has no rate.
+    #[test]
+    fn the_peak_of_two_intervals_is_in_use() {
+        let context = router_context(Rate(16_000_000), 100);
+        let params = QuickStartRouterParams { threshold: 0.75, ..Default::default() };
+        let mut router = QuickStartRouter::new(&params, &context);
+        let mut spare = [0.0; 4];
+        for (i, packets) in [150, 75, 0, 0].into_iter().enumerate() {
+            for _ in 0..packets {
+                let mut ecn = Ecn::NotCapable;
+                router.on_departure(ms(0), passing(&mut ecn), Backlog::default());
+            }
+            router.on_timer(ms(150 * (i as u64 + 1)), Backlog::default());
+            spare[i] = router.spare();
+        }
+        for (spare, expected) in spare.into_iter().zip([5e5, 5e5, 1e6, 1.5e6]) {
+            assert!(near(spare, expected), "{spare}");
+        }
+        router.on_timer(ms(600), Backlog::default());
+        assert!(near(router.spare(), 1.5e6));
+    }
 }

@@ -151,3 +151,60 @@ impl Arrivals {
 pub(super) fn seconds(srtt: Option<Span>) -> f64 {
     srtt.map_or(0.0, Span::as_secs)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explicit::neighbours::rcp::{RcpHeader, RcpSender, RcpSenderParams};
+    use crate::tests::{ack, ack_after, loss, ms, near, sender_context};
+
+    /// A fiftieth of the way to each: 100 ms, 102 after one of 200, 101 after one of 52. What is no
+    /// RTT counts as bytes alone: 2100 in 20 ms are 105 kB/s.
+    #[test]
+    fn rtts_have_a_moving_mean_and_a_period_its_rate() {
+        let mut arrivals = Arrivals::new(Span::from_millis(100), ms(10));
+        assert_eq!((arrivals.next, arrivals.y), (ms(10), 0.0));
+        arrivals.arrive(1000, 0.2);
+        assert!(near(arrivals.rtt, 0.102));
+        arrivals.arrive(500, 0.052);
+        assert!(near(arrivals.rtt, 0.101));
+        for rtt in [0.0, -1.0, 1e-10, 1.1e4, f64::NAN, f64::INFINITY] {
+            arrivals.arrive(100, rtt);
+        }
+        assert!(near(arrivals.rtt, 0.101));
+        assert!(near(arrivals.end(ms(20)).unwrap(), 0.02) && near(arrivals.y, 105_000.0));
+        // One that ends as it begins has no rate, and the next one had nothing.
+        assert_eq!(arrivals.end(ms(20)), None);
+        assert!(near(arrivals.y, 105_000.0));
+        assert!(near(arrivals.end(ms(30)).unwrap(), 0.01));
+        assert_eq!(arrivals.y, 0.0);
+    }
+
+    /// 125 kB/s are 1 Mb/s; two RTTs of 100 ms of them are 25 packets.
+    #[test]
+    fn a_host_sends_at_the_rate_it_is_told() {
+        let mut s = RcpSender::new(&RcpSenderParams::default(), &sender_context(10.0));
+        let hear = |s: &mut RcpSender, rate, rtt: Option<u64>| {
+            let header = RcpHeader { rate, rtt: 0.0 };
+            let plain = rtt.map_or(ack(1), |rtt| ack_after(ms(0), Span::from_millis(rtt)));
+            s.on_ack(&Ack { header, ..plain });
+            (s.cwnd(), s.pacing().map(|rate| rate.0))
+        };
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+        assert_eq!(hear(&mut s, 125_000.0, Some(100)), (25.0, Some(1_000_000)));
+        // An ACK without an RTT leaves the last one.
+        assert_eq!(hear(&mut s, 250_000.0, None), (50.0, Some(2_000_000)));
+        for none in [0.0, 1e-4, 1.1e15, f64::INFINITY, f64::NAN] {
+            assert_eq!(hear(&mut s, none, Some(100)), (50.0, Some(2_000_000)), "{none}");
+        }
+        for kind in [LossKind::DupAcks, LossKind::EcnEcho] {
+            s.on_loss(&loss(kind, 10));
+            assert_eq!((s.cwnd(), s.pacing()), (50.0, Some(Rate(2_000_000))));
+        }
+        // The smallest rate is a bit per second, the largest window 10^9 packets.
+        assert_eq!(hear(&mut s, 1e-3, Some(100)), (1.0, Some(1)));
+        assert_eq!(hear(&mut s, 1e15, Some(1_000_000)).0, 1e9);
+        s.on_loss(&loss(LossKind::Timeout, 10));
+        assert_eq!((s.cwnd(), s.pacing()), (1.0, None));
+    }
+}

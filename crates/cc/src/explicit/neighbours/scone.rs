@@ -428,4 +428,70 @@ mod tests {
         }
         assert_eq!(SconeHeader::decode(&[]), None);
     }
+
+    /// Only what tells, and tells a rate, is advice; another holds the last one up no longer.
+    #[test]
+    fn advice_is_told_and_a_rate() {
+        let params = SconeParams { period: Span::from_secs(10), ..SconeParams::default() };
+        let mut sender = SconeSender::new(&params, &sender_context(10.0));
+        let mut hear = |at, asks, signal| {
+            let header = SconeHeader { asks, signal };
+            sender.on_ack(&Ack { header, ..ack_after(ms(at), Span::from_millis(40)) });
+            (sender.pacing().map(|rate| rate.0), sender.next_timer())
+        };
+        assert_eq!(hear(0, false, 20), (None, Time::NEVER));
+        assert_eq!(hear(1, true, NONE), (None, Time::NEVER));
+        assert_eq!(hear(2, true, 20), (Some(1_000_000), ms(10_002)));
+        assert_eq!(hear(3, true, NONE), (Some(1_000_000), ms(10_002)));
+        assert_eq!(hear(4, false, 60), (Some(1_000_000), ms(10_002)));
+    }
+
+    /// Its period is the protocol's parameter; a delayed ACK keeps what waits where it asks
+    /// nothing.
+    #[test]
+    fn the_receivers_period_is_the_parameters() {
+        let params = SconeParams { period: Span::from_secs(10), ..SconeParams::default() };
+        let mut receiver = SconeSender::receiver(&params, &sender_context(1.0));
+        let mut told = |at, asks, signal, pending| {
+            let header = SconeHeader { asks, signal };
+            let (now, ecn) = (ms(at), Ecn::NotCapable);
+            let arrived = Arrived { now, seq: 0, expected: 1, size: 1000, header, ecn, pending };
+            receiver.on_data(&arrived)
+        };
+        let first = told(0, true, 30, None);
+        assert_eq!(told(9999, true, 40, None).header.signal, 30);
+        assert_eq!(told(10_000, true, 40, None).header.signal, 40);
+        assert_eq!(told(10_001, false, NONE, Some(first)).header, first.header);
+        assert_eq!(told(10_002, true, 50, Some(first)).header.signal, 40);
+    }
+
+    /// 100 kb/s with a period of 1 s: the 26th of 1000 B at once is beyond it, if policed and data.
+    #[test]
+    fn an_element_counts_what_it_told_and_what_it_dropped() {
+        for (police, kind, dropped) in [
+            (true, PacketKind::Data, 5.0),
+            (true, PacketKind::Ack, 0.0),
+            (false, PacketKind::Data, 0.0),
+        ] {
+            let params = SconeRouterParams { advice: 1e5, police, period: Span::from_secs(1) };
+            let context = router_context(Rate(10_000_000), 100);
+            let mut router = SconeRouter::new(&params, &context);
+            let mut drops = 0.0;
+            in_place(|place| {
+                for i in 0..30_u8 {
+                    // Of four, one asks that has no lower advice yet.
+                    let mut header = SconeHeader { asks: i % 2 == 0, signal: i % 4 / 2 };
+                    let mut ecn = Ecn::NotCapable;
+                    let packet = Passing { kind, header: Some(&mut header), ..passing(&mut ecn) };
+                    let verdict = router.admit(ms(0), packet, place);
+                    drops += f64::from(u8::from(verdict == Verdict::Drop));
+                }
+            });
+            assert_eq!(drops, dropped);
+            // Packets 2, 6, 10, ..., of which 26 is dropped.
+            let told = if dropped > 0.0 { 6 } else { 7 };
+            assert_eq!((router.signal, router.told), (0, told), "{police} {kind:?}");
+            assert_eq!(router.policed as f64, dropped);
+        }
+    }
 }

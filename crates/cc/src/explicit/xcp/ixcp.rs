@@ -716,4 +716,24 @@ mod tests {
         assert_eq!(IxcpHeader::WIRE_BYTES, XcpHeader::WIRE_BYTES + 8);
         assert_eq!(size_of::<IxcpHeader>(), 28);
     }
+
+    /// One account for both classes: (625 + 1875)/0.0625 to give, 1875/0.0625 to take. An own
+    /// packet costs 1625 and 1500; with something left both scales stay, and what is spent ends its
+    /// side.
+    #[test]
+    fn a_shared_account_ends_both_classes_at_once() {
+        let mut r = router(&params(Residues::Shared), 0);
+        assert!(near(r.law.spare.residue_pos, 40_000.0) && near(r.law.spare.residue_neg, 30_000.0));
+        let scales = |r: &IxcpRouter| (r.law.spare.xi_p, r.law.shuffle.xi_p, r.law.shuffle.xi_n);
+        let before = scales(&r);
+        depart(&mut r, packet(LINK, 10_000.0, 0.0625));
+        assert!(near(r.law.spare.residue_pos, 38_375.0) && near(r.law.spare.residue_neg, 28_500.0));
+        assert_eq!(scales(&r), before);
+        r.law.spare.residue_pos = 1.0;
+        depart(&mut r, packet(LINK, 10_000.0, 0.0625));
+        assert_eq!(scales(&r), (0.0, 0.0, before.2));
+        r.law.spare.residue_neg = 1.0;
+        depart(&mut r, packet(LINK, 10_000.0, 0.0625));
+        assert_eq!(scales(&r), (0.0, 0.0, 0.0));
+    }
 }

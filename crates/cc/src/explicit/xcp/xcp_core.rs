@@ -405,4 +405,13 @@ mod tests {
         assert_eq!(wire[8..], [0xc0, 0, 0, 0, 0, 0, 0, 0, 0x3d, 0x80, 0, 0, 0, 0, 1, 2]);
         assert_eq!(XcpCoreHeader::decode(&wire), Some(header));
     }
+
+    /// Two control packets per RTT of 125 ms: the second is due 62.5 ms after the first.
+    #[test]
+    fn an_rtt_may_have_several_control_packets() {
+        let params = XcpCoreParams { per_rtt: 2.0, ..Default::default() };
+        let mut s = XcpCoreSender::new(&params, &sender_context(10.0));
+        let spoke = [10, 72, 73, 135, 136].map(|now| send(&mut s, now).bytes);
+        assert_eq!(spoke, [1000, 0, 2000, 0, 2000]);
+    }
 }

@@ -271,4 +271,22 @@ mod tests {
         sender.on_loss(&crate::tests::loss(crate::roles::LossKind::DupAcks, 10));
         assert_eq!(sender.cwnd(), 5.0);
     }
+
+    /// A packet of s = 1000 B with a = 0.02 s states that and its RTT; out of range it states
+    /// nothing (D3), as XCP's does.
+    #[test]
+    fn a_header_out_of_range_states_nothing() {
+        let sane = DivisionFreeHeader { a: 0.02, rtt: 0.08, feedback: -5.0 };
+        let stated = sane.stated(1000.0).unwrap();
+        assert_eq!((stated.size, stated.rtt, stated.rtt_by_cwnd), (1000.0, 0.08, 0.02));
+        for wrong in [
+            DivisionFreeHeader { a: 0.0, ..sane },
+            DivisionFreeHeader { a: 1e19, ..sane },
+            DivisionFreeHeader { rtt: 0.0, ..sane },
+            DivisionFreeHeader { rtt: 1e5, ..sane },
+            DivisionFreeHeader { feedback: f64::NEG_INFINITY, ..sane },
+        ] {
+            assert!(wrong.stated(1000.0).is_none(), "{wrong:?}");
+        }
+    }
 }

@@ -662,4 +662,53 @@ mod tests {
         s.on_loss(&loss(LossKind::Timeout, 1));
         assert_eq!((s.on_send(&departing()), s.mode), (OFFER, Mode::Offering));
     }
+
+    /// The X-queue is XCP's at its half of 10 Mb/s: 20 packets of 1000 B in 50 ms at 100 ms, 10 kB
+    /// waiting: phi = 0.2*0.1*(625,000 - 400,000) - 0.1*10,000 = 3500, h = 0.5*400,000*0.1 - 3500.
+    #[test]
+    fn the_x_queue_is_xcps_with_its_gains() {
+        let params =
+            XcpFriendlyRouterParams { alpha: 0.2, beta: 0.1, gamma: 0.5, ..Default::default() };
+        let mut r = XcpFriendlyRouter::new(&params, &router_context(Rate(10_000_000), 100));
+        for _ in 0..20 {
+            let (mut ecn, mut header) = (Ecn::NotCapable, xcp(20_000.0, 0.1));
+            in_place(|place| {
+                (place.class, place.queue) = (X, Backlog { packets: 10, bytes: 10_000 });
+                let passing = crate::tests::passing(&mut ecn);
+                r.admit(ms(1), Passing { header: header.as_mut(), ..passing }, place);
+            });
+        }
+        r.on_timer(ms(50), Backlog::default());
+        assert!(near(r.xcp.law.phi, 3500.0), "{}", r.xcp.law.phi);
+        assert!(near(r.xcp.law.h, 16_500.0), "{}", r.xcp.law.h);
+    }
+
+    /// What is told of RED reaches the T-queue.
+    #[test]
+    fn the_t_queue_is_red_with_its_parameters() {
+        use crate::params::{Params, Value};
+        for (name, value) in [
+            ("min_th_ratio", Value::Number(0.11)),
+            ("max_th_ratio", Value::Number(0.22)),
+            ("w_q", Value::Number(0.33)),
+            ("max_p", Value::Number(0.44)),
+            ("ecn", Value::Flag(false)),
+        ] {
+            let mut params = XcpFriendlyRouterParams::default();
+            assert_eq!(params.set(name, value), Ok(()));
+            assert_eq!(red_params(&params).get(name), Some(value), "{name}");
+        }
+    }
+
+    /// A queue's mean delay is that of the interval's packets, and stays through one without any.
+    #[test]
+    fn an_average_stays_until_there_is_another() {
+        let mut average = Average::default();
+        assert_eq!(average.end(), 0.0);
+        average.take(3.0);
+        average.take(5.0);
+        assert_eq!([0; 2].map(|_| average.end()), [4.0, 4.0]);
+        average.take(1.0);
+        assert_eq!(average.end(), 1.0);
+    }
 }

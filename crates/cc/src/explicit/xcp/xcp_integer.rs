@@ -125,4 +125,19 @@ mod tests {
             assert!(near(router.law.losing, lost) || unit == 1.0, "{}", router.law.losing);
         }
     }
+
+    /// A packet that asks for -1500 B leaves with -1600 in units of 400, rounded down; the 100 are
+    /// the last interval's after the next. Without a bound on what is asked there is none to round.
+    #[test]
+    fn rounding_is_down_and_counted_by_interval() {
+        let params = XcpIntegerRouterParams { unit: 400.0, ..Default::default() };
+        let mut router = XcpIntegerRouter::new(&params, &router_context(Rate(8_000_000), 100));
+        let mut ecn = Ecn::NotCapable;
+        let mut header = XcpHeader { cwnd: 20_000.0, rtt: 0.125, feedback: -1500.0 };
+        let packet = Passing { header: Some(&mut header), ..crate::tests::passing(&mut ecn) };
+        router.on_departure(ms(10), packet, Backlog::default());
+        assert_eq!((header.feedback, router.law.losing, router.law.lost), (-1600.0, 100.0, 0.0));
+        router.on_timer(ms(50), Backlog::default());
+        assert_eq!((router.law.losing, router.law.lost), (0.0, 100.0));
+    }
 }

@@ -705,4 +705,69 @@ mod tests {
         mean.pass(ms(1000), 1000.0, &mut epochs[0], Span::from_secs(1));
         assert!(near(mean.rate, 12_500.0));
     }
+
+    /// A test of 4 packets takes 1.2; at 3.5 the window has not fallen, and more than 1.1*4 + 2
+    /// packets have left with the seventh: the test is failed, but 3.5 are too few for another
+    /// (D2), so nothing is taken.
+    #[test]
+    fn a_window_that_became_small_is_not_tested_again() {
+        let mut edge = edge(Isolation::None);
+        assert!(near(edge.pass(10, 4.0, 100), -f64::from(1200.0_f32)));
+        let feedback: [f64; 6] = core::array::from_fn(|i| edge.pass(11 + i as u64, 3.5, 100));
+        assert!(feedback[..5].iter().all(|&f| f == 0.0) && feedback[5] == 500.0, "{feedback:?}");
+        assert_eq!((edge.0.tests, edge.1.failed, edge.1.shortest), (1, 1, 0.0));
+        // With a window of 4 again it is.
+        assert!(edge.pass(20, 4.0, 100) < 0.0);
+        assert_eq!(edge.0.tests, 2);
+    }
+
+    /// A bucket is a hundredth of a second's worth, or two packets: at 100 kB/s two pass at once
+    /// after a pause, at 1 MB/s ten.
+    #[test]
+    fn a_bucket_holds_two_packets_at_least() {
+        for (rate, burst) in [(1e5, 2), (1e6, 10)] {
+            let Edge(mut police, mut cell) = edge(Isolation::Limit);
+            police.mean.rate = rate;
+            police.flag(ms(0), 0, &mut cell, Caught { reason: Reason::Ignores, since: ms(0) });
+            let passed = (0..20)
+                .filter(|_| police.isolate(ms(5000), &mut cell, 1000.0) == Verdict::Forward)
+                .count();
+            assert_eq!(passed, burst, "{rate}");
+        }
+    }
+
+    /// A flow that stated 400 ms states 100 ms from then on, with 8 packets: one each 13 ms is less
+    /// than the 80 kB/s that it says, so 31 in the first RTT stated are not too many; at 40 kB/s
+    /// (200 ms) 1.5*16,120 + 2000 are fewer than 31,000.
+    #[test]
+    fn what_the_stated_rates_allow_is_not_too_much() {
+        for (rtt, exceeded) in [(0.1, 0), (0.2, 1)] {
+            let mut watched = Watched::default();
+            watched.exceeds(ms(0), 1000.0, (8000.0, 0.4), 0.5);
+            for i in 1..=31 {
+                watched.exceeds(ms(13 * i), 1000.0, (8000.0, rtt), 0.5);
+            }
+            assert_eq!(watched.exceeded, exceeded, "{rtt}");
+        }
+    }
+
+    /// With a price of 2 a stated window of 2 packets is one of 4, of which 0.3 are taken (D3).
+    #[test]
+    fn a_window_is_the_price_times_what_is_stated() {
+        let mut edge = edge(Isolation::None);
+        edge.0.params.price = 2.0;
+        assert_eq!(edge.pass(10, 1.9, 100), 500.0);
+        assert!(near(edge.pass(20, 2.0, 100), -f64::from(1200.0_f32)));
+    }
+
+    /// One that sends too much and passed a test at 1 s is tested again from ten RTTs after it on.
+    #[test]
+    fn a_suspect_is_tested_again_after_ten_rtts() {
+        let mut edge = edge(Isolation::None);
+        let watched = &mut edge.1;
+        (watched.start, watched.passed, watched.exceeded) = (ms(100_000), ms(1000), 1);
+        (watched.since, watched.length) = (ms(1), 1000.0);
+        assert_eq!((edge.pass(1999, 8.0, 100), edge.0.tests), (500.0, 0));
+        assert!(edge.pass(2000, 8.0, 100) < 0.0 && edge.0.tests == 1);
+    }
 }

@@ -239,4 +239,30 @@ mod tests {
         *sliding.at(ms(900), window, 0.0) += 8.0;
         assert!(near(sliding.steps.iter().sum::<f64>(), 8.0));
     }
+
+    /// 8 Mb/s: a packet of 1000 B and d = 100 ms at first: phi = 0.4*0.1*(10^6 - 10^4) - 0.226*10
+    /// kB = 39,600 - 2260, all of it for the one that leaves. From then on d is its RTT of 40 ms,
+    /// which a packet without one leaves.
+    #[test]
+    fn the_mean_rtt_is_that_of_those_that_state_one() {
+        let params = XcpwRouterParams::default();
+        let mut router = XcpwRouter::new(&params, &router_context(Rate(8_000_000), 100));
+        let backlog = Backlog { packets: 10, bytes: 10_000 };
+        let leave = |router: &mut XcpwRouter, rtt| {
+            let (mut ecn, mut header) =
+                (crate::roles::Ecn::NotCapable, XcpHeader { rtt, ..HEADER });
+            let packet = Passing { header: Some(&mut header), ..passing(&mut ecn) };
+            router.on_departure(ms(1), packet, backlog);
+            header.feedback
+        };
+        let mut ecn = crate::roles::Ecn::NotCapable;
+        router.on_arrival(ms(1), passing(&mut ecn), backlog);
+        assert!(near(leave(&mut router, 0.04), 37_340.0));
+        assert!(near(router.d, 0.04));
+        // 0.4*0.04*(10^6 - 1000/0.04) - 2260 = 13,340 for two.
+        assert!(near(leave(&mut router, 0.0), 6670.0));
+        assert!(near(router.d, 0.04));
+        assert!(near(leave(&mut router, 0.08), 13_340.0 / 3.0));
+        assert!(near(router.d, 0.06));
+    }
 }

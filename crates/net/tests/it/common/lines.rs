@@ -1,7 +1,7 @@
 //! Random lines, and what a line can carry, worked out naively.
 
 use scenario::{
-    Capacity, DelayLaw, Jitter, Line, Link, Loss, LossModel, Outage, Reorder, Step, Trace,
+    Capacity, DelayLaw, Device, Jitter, Line, Link, Loss, LossModel, Outage, Reorder, Step, Trace,
 };
 use units::random::Stream;
 use units::{Rate, Span};
@@ -18,6 +18,20 @@ pub fn spoil(links: &mut [Link], stream: &mut Stream) {
                 link.rate = mean(trace);
             }
             link.line = line(stream, capacity);
+        }
+    }
+}
+
+/// Gives some links of a quarter of the scenarios a device below the queue.
+pub fn equip(links: &mut [Link], stream: &mut Stream) {
+    if stream.chance(0.75) {
+        return;
+    }
+    for link in links {
+        if stream.chance(0.5) {
+            let packets = 1 + below(stream, 20) as u32;
+            let bql = stream.chance(0.5).then(|| span(stream, Span::from_millis(100)));
+            link.device = Some(Device { packets, bql });
         }
     }
 }

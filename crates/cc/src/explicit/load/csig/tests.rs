@@ -294,3 +294,47 @@ fn a_loss_is_the_protocols_affair() {
     mlcp.on_loss(&lost);
     assert_eq!(mlcp.cwnd(), 100.0);
 }
+
+/// Bucket 0 of exponential ones ends below its upper edge, which rounding must not move.
+#[test]
+fn the_first_bucket_ends_below_its_edge() {
+    let buckets = Buckets::new(&tag(20, Quantization::Exponential));
+    let least = TagParams::default().least;
+    assert_eq!([0.0, least * (1.0 - f64::EPSILON), least].map(|x| buckets.of(x)), [0, 0, 1]);
+}
+
+/// An interval that ends as it begins leaves what the last one told; an unused one after it has
+/// all.
+#[test]
+fn an_interval_of_no_length_tells_nothing() {
+    let mut router = port(&TagParams::default(), 10_000_000, 0, 125);
+    let told = |router: &mut CsigRouter| {
+        through(router, CsigHeader::asking(Signal::AbwC), Span::ZERO).value
+    };
+    // Half of 250 kB: bucket 16 of 32.
+    assert_eq!(told(&mut router), 16);
+    router.on_timer(ms(200), Backlog::default());
+    assert_eq!((told(&mut router), router.next_timer()), (16, ms(400)));
+    router.on_timer(ms(400), Backlog::default());
+    // One packet of 1000 B: 0.996 of it.
+    assert_eq!(told(&mut router), 31);
+}
+
+/// The period that stands for the interval: 400 ms are MLCP's third, over which an RTT of 400 ms
+/// counts once: at no load 1.8375 packets per ACK.
+#[test]
+fn an_intervals_length_is_mlcps_period() {
+    for (interval, rtt) in [(80, 80), (200, 200), (400, 400), (1400, 1400)] {
+        let mut params = MlcpCsigParams::default();
+        params.tag.interval = Span::from_millis(interval);
+        let mut s = CsigSender::<MlcpLaw>::new(&params, &crate::tests::sender_context(10.0));
+        let header = CsigHeader::asking(Signal::AbwC);
+        s.on_ack(&Ack { header, ..ack_after(ms(0), Span::from_millis(rtt)) });
+        assert!((s.cwnd() - 11.8375).abs() < 1e-7, "{interval}: {}", s.cwnd());
+        let mut params = NbitCsigParams::default();
+        params.tag.interval = Span::from_millis(interval);
+        let mut s = CsigSender::<NbitLaw>::new(&params, &crate::tests::sender_context(10.0));
+        s.on_ack(&Ack { header, ..ack_after(ms(0), Span::from_millis(rtt)) });
+        assert!((s.cwnd() - 11.8375).abs() < 1e-7, "{interval}: {}", s.cwnd());
+    }
+}

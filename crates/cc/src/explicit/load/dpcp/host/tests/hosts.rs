@@ -423,3 +423,15 @@ fn an_ack_of_several_packets_takes_back_the_highest_msp() {
     assert_eq!(answer([(Msp, Ce), (Msp, Ect0)]), (Msp, Ce));
     assert_eq!(answer([(Lsp, Ce), (Lsp, Ect0)]), (Lsp, Ect0));
 }
+
+/// Both first numbers are random unless a gap is told, of which 0 is a tie (section III-B).
+#[test]
+fn a_gap_is_between_the_first_numbers() {
+    let first = |gap| {
+        let params = DpcpSenderParams { gap, ..Default::default() };
+        let Numbers { seq, ack } = handshake(&params, &sender_context(1.0));
+        ack.wrapping_sub(seq)
+    };
+    assert_eq!([0.0, 1.0, 960.0, 2_147_483_648.0].map(first), [0, 1, 960, 1 << 31]);
+    assert!(![0, u32::MAX].contains(&first(-1.0)));
+}
