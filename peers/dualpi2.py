@@ -81,20 +81,25 @@ BOUNDS = {
 """How far the kernel may be from the mean of our runs; fixed before the first run."""
 
 
+def near(one: float, other: float) -> bool:
+    """Within 20 %, whichever is the greater; both may be 0."""
+    return max(one, other) <= 1.2 * min(one, other)
+
+
 def misses(kernel: Figures, ours: Figures) -> list[str]:
     """What is further apart than BOUNDS."""
     found = []
     if abs(kernel.utilization - ours.utilization) > 0.03:
         found.append("utilization")
-    if not 1 / 1.2 <= kernel.p / ours.p <= 1.2:
+    if not near(kernel.p, ours.p):
         found.append("p'")
     if abs(kernel.delay_ms - ours.delay_ms) > 3:
         found.append("delay")
     for flow, share in ours.marked.items():
         apart = abs(kernel.marked[flow] - share)
-        if apart > 0.001 and not 1 / 1.2 <= kernel.marked[flow] / share <= 1.2:
+        if apart > 0.001 and not near(kernel.marked[flow], share):
             found.append(MARKING[flow])
-    if len(ours.rates) == 2 and not 1 / 1.2 <= ratio(kernel) / ratio(ours) <= 1.2:
+    if len(ours.rates) == 2 and not near(ratio(kernel), ratio(ours)):
         found.append("rates")
     return found
 

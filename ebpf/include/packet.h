@@ -6,8 +6,8 @@
 #include "kernel.h"
 
 /* Routers that measure a load say so in data that bears a code, of VCP and DPCP only that which a
- * host writes: they set the last of the three bits that TCP reserves (RFC 9293, section 3.1), in the
- * byte of its data offset. The lowest code alone does not tell such a router from none. */
+ * host writes: they set the last of the three bits that TCP reserves (RFC 9293, section 3.1), in
+ * the byte of its data offset. The lowest code alone does not tell such a router from none. */
 #define TCP_MEASURED 2
 
 enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16, TCP_ECE = 64, TCP_CWR = 128 };
