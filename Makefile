@@ -44,7 +44,8 @@ demo: $(VENV)/installed ## set up .venv and run the demonstration
 
 test: $(DEV)/installed ## set up and run all quick tests
 	cargo test --locked --profile ci --features clearpipe-results/arrow
-	$(DEV)/bin/pytest -m 'not long' -n 2 --dist loadgroup
+	$(DEV)/bin/pytest -m 'not long and not kernel' -n 2 --dist loadfile
+	$(DEV)/bin/pytest -m 'not long and kernel'
 
 # Random scenarios that the same program has checked are not checked again after an interruption.
 test-long: $(DEV)/installed fingerprints ## every test, 2 x 100,000 random scenarios among them

@@ -38,12 +38,12 @@ every = "100ms"
 ENDLESS = SMALL.replace('duration = "5s"', 'duration = "100000s"')
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes run the tests (`pytest -n 2 --dist loadgroup`), a file is run by one
-    of them, and everything that uses this kernel's network by one: there is one of it."""
+    """There is one kernel: what uses its network is run by one process, one test after another."""
     for item in items:
-        kernel = item.path.name.startswith("test_linux") or item.get_closest_marker("kernel")
-        item.add_marker(pytest.mark.xdist_group("kernel" if kernel else item.path.name))
+        if item.path.name.startswith("test_linux"):
+            item.add_marker(pytest.mark.kernel)
 
 
 @pytest.fixture(scope="session")
