@@ -107,7 +107,7 @@ fn a_branch_leaves_the_device_as_it_is() {
     run.pause_at(Time::ZERO + Span::from_secs(1));
     while run.advance(100_000) {}
     for (other, key) in [(with(6, 8), "device_packets"), (with(5, 9), "rate")] {
-        let refused = run.branch(&other).err().expect("not allowed");
+        let Err(refused) = run.branch(&other) else { panic!("{key} is taken") };
         assert_eq!(refused.key, format!("links.bottleneck.{key}"));
     }
 }
