@@ -297,9 +297,8 @@ def _made_by(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
     if old := [name for name, one in found.items() if cp.outdated(one)]:
         yield (
             f"Runs of {len(old)} figures were made by versions of the engine, of protocols or of "
-            "queues that are others now: they are done again, and "
-            "[what changed](../../../CHANGELOG.md) since, there or in set-ups, may change "
-            "verdicts. "
+            "queues that are others now: they are done again, and what changed since (the "
+            "repository's CHANGELOG.md says it), there or in set-ups, may change verdicts. "
             f"They are {', '.join(old)}."
         )
     changed = [
