@@ -51,7 +51,8 @@ every = "100ms"
 """
 FLOWS = {
     "cubic": '[flows.cubic]\nprotocol = { kind = "cubic", ecn = true, update = "linux" }\n',
-    "dctcp": '[flows.dctcp]\nprotocol = { kind = "dctcp", ect1 = true, cwr = true }\n',
+    "dctcp": '[flows.dctcp]\nprotocol = { kind = "dctcp", ect1 = true, cwr = true, '
+    'update = "linux" }\n',
 }
 
 

@@ -891,6 +891,8 @@ class DctcpProtocol(Model):
     """How the window grows below ssthresh: RFC 5681, RFC 3742, RFC 9406, Ha and Rhee 2008, or Linux
     6.1.
     """
+    update: Literal["rfc8257", "linux"] | None = None
+    """How alpha and the window are reckoned: by fractions, or in integers as Linux does."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -28,11 +28,28 @@
 //!   as one packet more, marked if the ACK is: so do ns-3 3.37's TcpDctcp, whose m_priorRcvNxt is
 //!   of before the packet that waits, and TcpSocketBase::ProcessAck, which has every ACK without
 //!   news for that of one packet.
+//! - D7: with `update = "linux"` the arithmetic is of integers, as in Linux's tcp_dctcp.c: alpha is
+//!   a number of 1024ths, less its 16th (all of it below 16) and more by the 64ths of F, each
+//!   rounded down; a mark takes floor(cwnd*alpha/2) packets, and the part of one that the window
+//!   had grown by; a window grows by a packet after as many as it has. So a small window with few
+//!   marks is held for a round trip where the RFC's shrinks: 10 packets at alpha = 0.19 stay 10.
+
+use units::math::floor;
 
 use crate::roles::{
     Ack, Arrived, CeAcks, Ecn, EcnUse, Feedback, Loss, Receiver, SenderContext, Variable,
 };
 use crate::tcp::window::{Avoidance, CWND, Frame, Round, SSTHRESH, Window, in_use, window_params};
+
+choice! {
+    /// How alpha and the window are reckoned.
+    pub enum DctcpUpdate {
+        /// By fractions (RFC 8257, section 3.3).
+        Rfc8257 = "rfc8257",
+        /// In integers, as Linux's tcp_dctcp.c does.
+        Linux = "linux",
+    }
+}
 
 window_params! {
     ecn = |params| EcnUse::Codes(if params.ect1 { Ecn::Ect1 } else { Ecn::Ect0 });
@@ -54,6 +71,8 @@ window_params! {
         hold: bool = false;
         /// With delayed ACKs: what the receiver does when marks begin or end (section 3.2).
         ce_acks: CeAcks = CeAcks::Off;
+        /// How alpha and the window are reckoned: by fractions, or in integers as Linux does.
+        update: DctcpUpdate = DctcpUpdate::Rfc8257;
     }
 }
 
@@ -92,6 +111,69 @@ pub struct Dctcp {
     /// The window that it comes down to, and by how much per packet; 0 when it does not.
     target: f64,
     fall: f64,
+    linux: Option<Counts>,
+}
+
+/// With `update = "linux"`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    /// Packets that arrived since the window grew (snd_cwnd_cnt).
+    grown: u32,
+    /// The window at the last mark, and packets that arrived since.
+    marked: f64,
+    arrived: f64,
+}
+
+impl Counts {
+    /// tcp_cong_avoid_ai: how many packets a window grows by.
+    fn grow(&mut self, w: u32, delivered: u32) -> u32 {
+        let full = u32::from(self.grown >= w);
+        if full == 1 {
+            self.grown = 0;
+        }
+        self.grown = self.grown.saturating_add(delivered);
+        let more = self.grown / w.max(1);
+        self.grown -= more * w.max(1);
+        full + more
+    }
+}
+
+/// DCTCP_MAX_ALPHA of Linux: an alpha of 1.
+const LINUX_ONE: f64 = 1024.0;
+
+impl Dctcp {
+    /// alpha after a window of so many packets, some of them marked.
+    fn averaged(&self, marked: f64, acked: f64) -> f64 {
+        if self.linux.is_none() {
+            return self.alpha + self.g * ((marked / acked).min(1.0) - self.alpha);
+        }
+        let alpha = LINUX_ONE * self.alpha;
+        let less = floor(self.g * alpha);
+        let left = if less == 0.0 { 0.0 } else { alpha - less };
+        (left + floor(LINUX_ONE * self.g * marked / acked)).min(LINUX_ONE) / LINUX_ONE
+    }
+
+    /// What a mark leaves of a window.
+    fn cut_to(&self, cwnd: f64) -> f64 {
+        let left = match self.linux {
+            None => cwnd * (1.0 - self.alpha / 2.0),
+            Some(_) => cwnd - floor(cwnd * self.alpha / 2.0),
+        };
+        left.max(cwnd.min(2.0))
+    }
+
+    /// The window on its way down, when so many packets have arrived.
+    fn down(&mut self, cwnd: f64, delivered: u32) -> f64 {
+        let down = match &mut self.linux {
+            None => cwnd - self.fall * f64::from(delivered),
+            Some(counts) => {
+                counts.arrived += f64::from(delivered);
+                counts.marked
+                    - floor((counts.marked - self.target) * counts.arrived / counts.marked)
+            }
+        };
+        down.max(self.target)
+    }
 }
 
 impl Avoidance for Dctcp {
@@ -102,9 +184,14 @@ impl Avoidance for Dctcp {
         &[CWND, SSTHRESH, Variable::new("alpha", "", "estimated share of marked packets")];
 
     fn new(params: &DctcpParams, _: &SenderContext) -> Dctcp {
+        let linux = params.update == DctcpUpdate::Linux;
         Dctcp {
             g: params.g,
-            alpha: params.alpha_0,
+            alpha: if linux {
+                floor(LINUX_ONE * params.alpha_0) / LINUX_ONE
+            } else {
+                params.alpha_0
+            },
             acked: 0.0,
             marked: 0.0,
             window: Round::default(),
@@ -114,6 +201,7 @@ impl Avoidance for Dctcp {
             ce_acks: params.ce_acks,
             target: 0.0,
             fall: 0.0,
+            linux: linux.then(Counts::default),
         }
     }
 
@@ -131,17 +219,20 @@ impl Avoidance for Dctcp {
             return;
         }
         if self.window.is_over(frame) && self.acked > 0.0 {
-            self.alpha += self.g * ((self.marked / self.acked).min(1.0) - self.alpha);
+            self.alpha = self.averaged(self.marked, self.acked);
             (self.acked, self.marked) = (0.0, 0.0);
         }
         if self.target > 0.0 {
             let over = frame.una > self.cut;
-            let down = frame.cwnd - self.fall * f64::from(ack.delivered);
-            frame.cwnd = if over { self.target } else { down.max(self.target) };
+            frame.cwnd = if over { self.target } else { self.down(frame.cwnd, ack.delivered) };
             self.target = if over { 0.0 } else { self.target };
         }
         if marked && !ack.recovering && frame.una > self.cut {
-            let left = (frame.cwnd * (1.0 - self.alpha / 2.0)).max(frame.cwnd.min(2.0));
+            if let Some(counts) = &mut self.linux {
+                frame.cwnd = floor(frame.cwnd);
+                *counts = Counts { grown: 0, marked: frame.cwnd, arrived: 0.0 };
+            }
+            let left = self.cut_to(frame.cwnd);
             if self.cwr {
                 (self.target, self.fall) = (left, 1.0 - left / frame.cwnd);
             } else {
@@ -154,12 +245,19 @@ impl Avoidance for Dctcp {
 
     fn increase(&mut self, ack: &Ack<()>, frame: &Frame) -> f64 {
         let held = self.target > 0.0 || self.hold && frame.una <= self.cut;
-        if ack.code == Ecn::Ce || held { 0.0 } else { 1.0 / frame.cwnd }
+        if ack.code == Ecn::Ce || held {
+            return 0.0;
+        }
+        match &mut self.linux {
+            None => 1.0 / frame.cwnd,
+            Some(counts) => f64::from(counts.grow(frame.cwnd as u32, ack.delivered)),
+        }
     }
 
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
         (self.cut, self.target) = (frame.nxt, 0.0);
-        in_use(frame.cwnd, loss) / 2.0
+        let half = in_use(frame.cwnd, loss) / 2.0;
+        if self.linux.is_some() { floor(half) } else { half }
     }
 
     /// The window is below what it was to come down to, and stays there.
@@ -225,6 +323,59 @@ mod tests {
             window.on_ack(&Ack { in_flight: 90, ..plain() });
             assert!((window.cwnd() - before - 1.0 / before).abs() < 1e-9);
         }
+    }
+
+    /// Linux's integers: of alpha = 100/1024 a sixteenth is 6, and 64*3/10 = 19 come on top: 113. Of
+    /// 10/1024 nothing is left, as its sixteenth is 0.
+    #[test]
+    fn linux_averages_in_1024ths() {
+        for (alpha, marked, after) in [(100.0, 3, 113.0), (10.0, 0, 0.0), (1020.0, 10, 1021.0)] {
+            let set = [("update", Value::Choice("linux"))];
+            let mut window = avoiding::<Dctcp>(10.0, &set);
+            window.frame.nxt = 10;
+            window.on_ack(&plain());
+            window.avoidance.alpha = alpha / 1024.0;
+            window.frame.nxt = window.frame.una + 10;
+            window.avoidance.window = Round::default();
+            assert!(window.avoidance.window.is_over(&window.frame));
+            (0..10).for_each(|i| window.on_ack(&if i < marked { self::marked() } else { plain() }));
+            assert_eq!(window.avoidance.alpha * 1024.0, after);
+        }
+    }
+
+    /// Linux: of 10.9 packets at alpha = 0.1875 floor(0.9375) = 0 are taken, and the 0.9; of 14
+    /// floor(1.3125) = 1, after all 14 have arrived and not before.
+    #[test]
+    fn linux_takes_whole_packets() {
+        let set = [
+            ("update", Value::Choice("linux")),
+            ("alpha_0", Value::Number(0.1875)),
+            ("cwr", Value::Flag(true)),
+        ];
+        for (cwnd, held, after) in [(10.9, 10, 10.0), (14.0, 14, 13.0)] {
+            let mut window = avoiding::<Dctcp>(cwnd, &set);
+            (window.frame.una, window.frame.nxt) = (1, 101);
+            assert!(window.avoidance.window.is_over(&window.frame));
+            window.on_ack(&marked());
+            for _ in 1..held {
+                window.on_ack(&plain());
+                assert_eq!(window.cwnd(), f64::from(held));
+            }
+            window.on_ack(&plain());
+            assert_eq!(window.cwnd(), after);
+        }
+    }
+
+    /// Linux: a window of 4 is 5 after four ACKs, and not yet 6 after four more; half of 5 is 2.
+    #[test]
+    fn linux_grows_by_whole_packets() {
+        let mut window = avoiding::<Dctcp>(4.0, &[("update", Value::Choice("linux"))]);
+        for cwnd in [4.0, 4.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0] {
+            window.on_ack(&plain());
+            assert_eq!(window.cwnd(), cwnd);
+        }
+        window.on_loss(&lost(0, 5));
+        assert_eq!(window.cwnd(), 2.0);
     }
 
     /// ns-3's ACK without news is one packet: of 3 marked and 45 others, with one such ACK at each

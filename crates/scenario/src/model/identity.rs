@@ -157,7 +157,7 @@ fn protocol_lines(text: &mut Lines, protocol: &Protocol) {
 /// Parameters that came after runs had been named, each by the protocol or queue that it is of,
 /// with the default that does what those runs did. Where it has that it is not written, so that
 /// their names stand. A parameter of that name elsewhere may have been there from the start.
-const LATER: [(&str, &str, Value); 15] = [
+const LATER: [(&str, &str, Value); 16] = [
     ("abc", "mu_window", Value::Span(Span::from_millis(100))),
     ("bbr3", "ect1", Value::Flag(false)),
     ("codel", "ce_threshold", Value::Span(Span::ZERO)),
@@ -168,6 +168,7 @@ const LATER: [(&str, &str, Value); 15] = [
     ("dctcp", "cwr", Value::Flag(false)),
     ("dctcp", "ect1", Value::Flag(false)),
     ("dctcp", "hold", Value::Flag(false)),
+    ("dctcp", "update", Value::Choice("rfc8257")),
     ("fq-codel", "link_bytes", Value::Flag(false)),
     ("fq-codel", "newton", Value::Flag(false)),
     ("hstcp", "table", Value::Flag(false)),
