@@ -118,6 +118,10 @@ class _Published:
                 raise Unknown("not all runs had been done")
             judged = self._checked(claim, one, part) if one.check else self._measured(one, part)
             part |= judged
+        if one.measures and part["readings"]:
+            bare = self._about(one, Judged(one, part["verdict"]), computed=False)
+            part["accepted"] = report.accepted_text(bare)
+            part["printed"] = report.printed_text(bare)
         part |= self._words(one, part) | {"judged_by": today}
         if before != (part["judged_by"], part["verdict"]):
             part["judged_again"] = on

@@ -345,8 +345,7 @@ def accepted_text(judged: Judged) -> str:
         return range_text(worst.lo, worst.hi)
     if not one.measures:
         return range_text(one.lo, one.hi)
-    unit = _unit(judged)
-    return "; ".join(dict.fromkeys(_bounds_text(m, unit) for m in one.measures))
+    return "; ".join(dict.fromkeys(_bounds_text(m, judged) for m in one.measures))
 
 
 def printed_text(judged: Judged) -> str:
@@ -356,8 +355,7 @@ def printed_text(judged: Judged) -> str:
         return ""
     if one.measures:
         strict = [measure.as_printed(one.printed) for measure in one.measures]
-        unit = _unit(judged)
-        return "; ".join(dict.fromkeys(_bounds_text(measure, unit) for measure in strict))
+        return "; ".join(dict.fromkeys(_bounds_text(measure, judged) for measure in strict))
     if worst and worst.printed:
         return range_text(*worst.printed)
     lo, hi = (worst.lo, worst.hi) if worst else (one.lo, one.hi)
@@ -374,11 +372,17 @@ def _unit(judged: Judged) -> str:
     return told.pop() if len(told) == 1 else ""
 
 
-def _bounds_text(measure: Measure, unit: str) -> str:
+def _bounds_text(measure: Measure, judged: Judged) -> str:
     words = [range_text(measure.lo, measure.hi)]
     if measure.x is not None:
-        ends = [units.tell(x, unit) if unit else number(x) for x in measure.x]
-        words.append(f"from {' to '.join(ends)}")
+        unit = _unit(judged)
+        # Settings that are no numbers stand at their places in the list.
+        names = {p.x: p.label for p in judged.ran if p.label and units.split(p.label) is None}
+        ends = [
+            names.get(x, units.tell(x, unit) if unit else number(x))
+            for x in dict.fromkeys(measure.x)
+        ]
+        words.append(f"from {' to '.join(ends)}" if len(ends) > 1 else f"at {ends[0]}")
     if measure.need < 1:
         words.append(f"at {100 * measure.need:.0f} % of the points")
     return " ".join(words)
