@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from test_reproduce import VALUES, claim_of, hand_made
 
+import clearpipe as cp
 from clearpipe.reproduce import again, claims, code, report, runs, work
 from clearpipe.reproduce.data import Assertion, Paper, Reads
 
@@ -66,6 +67,22 @@ def test_a_check_gets_the_runs_that_it_says_it_reads(monkeypatch: pytest.MonkeyP
     assert [reading.interval.mean for reading in one.readings] == [0.9]
     assert report.points_text(one) == "run at 20, 40 Mb/s"
     assert judged(monkeypatch, least).readings[0].interval.mean == 0.5
+
+
+def test_a_result_that_is_not_kept_is_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = claim_of(Assertion(check="check", lo=0.1))
+    data = hand_made(VALUES, claim)
+    data.cells = [replace(one, opened=lambda: cast("cp.Result", None)) for one in data.cells[:3]]
+
+    def opens(data: runs.Data) -> float:
+        data.cells[0].load()
+        return float(data.cells[1].result is None)
+
+    monkeypatch.setattr(Paper, "function", lambda *_: opens)
+    (one,) = claims.judge(claim, data, "full").judged
+    told = work.read_json(one.read)
+    assert told is not None
+    assert told["points"] == {"main: vcp, 10Mbps": [2, 2]}
 
 
 def test_links_are_told_with_their_names(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -329,7 +329,7 @@ class Cell:
     x: float
     rep: int
     numbers: Mapping[str, float]
-    load: Callable[[], cp.Result]
+    opened: Callable[[], cp.Result]
     sets: tuple[str, ...]
     parts: Mapping[str, str] = field(default_factory=dict)
     """The versions of what it used."""
@@ -349,7 +349,12 @@ class Cell:
 
     @functools.cached_property
     def _loaded(self) -> cp.Result:
-        return self.load()
+        return self.opened()
+
+    def load(self) -> cp.Result:
+        """The same, which is not kept: many at a time would fill the memory."""
+        self.note()
+        return self.opened()
 
     def note(self, name: str = "") -> None:
         """The run is read, or this metric of it."""
