@@ -128,7 +128,7 @@ reproduce-full: $(VENV)/installed ## the same as the papers did it: hours
 reproduce-abc: $(VENV)/installed ## ABC's figures as their authors ran them, over the traces in TRACES=FOLDER
 	$(REPRODUCE) abc --scale full --check $(if $(TRACES),--traces "$(TRACES)")
 
-reproduce-readings: $(VENV)/installed ## verdicts under other starts, access links, timeouts: an hour
+reproduce-readings: $(VENV)/installed ## verdicts under other starts, access links, timeouts: hours; goes on where it was stopped
 	$(REPRODUCE) all --scale quick --readings docs/evidence/reproduction/readings.md
 
 # What takes seconds: theory, time series of a run or two, and a sweep.

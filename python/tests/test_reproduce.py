@@ -336,7 +336,7 @@ def test_runs_that_are_not_done_leave_no_verdict() -> None:
 def test_a_run_without_the_number_leaves_no_verdict() -> None:
     claim = claim_with(Measure("m", ("vcp",), lo=0.1))
     made = hand_made(VALUES, claim)
-    made.cells[0] = replace(made.cells[0], metrics={"n": 2.0})
+    made.cells[0] = replace(made.cells[0], numbers={"n": 2.0})
     outcome = claims.judge(claim, made, "full")
     assert (outcome.verdict, outcome.reason) == (NOT_RUN, "1 runs have no value for it")
 
@@ -361,7 +361,7 @@ def test_no_verdict_is_by_fewer_runs_than_asked(
     made = hand_made(VALUES, claim)
     assert claims.judge(claim, made, "full").verdict in claims.GOOD
     made = hand_made(VALUES, claim)
-    made.cells[0] = replace(made.cells[0], metrics=lacking)
+    made.cells[0] = replace(made.cells[0], numbers=lacking)
     outcome = claims.judge(claim, made, "full")
     assert (outcome.verdict, outcome.reason) == (NOT_RUN, "1 runs have no value for it")
     assert outcome.worst is not None

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
 import clearpipe as cp
 from clearpipe.errors import ConfigError
 from clearpipe.papers import mlcp, xcp
-from clearpipe.reproduce import claims, data, draw, readings, runs, settings
+from clearpipe.reproduce import (
+    claims,
+    cli,
+    data,
+    draw,
+    publication,
+    readings,
+    runs,
+    settings,
+    work,
+)
 from clearpipe.reproduce.runs import Cell, Censored, Data
+from clearpipe.sweep.store import Store
 
 DOCUMENT: dict[str, Any] = {
     "topology": {"kind": "dumbbell", "rtt": "80ms"},
@@ -145,6 +158,8 @@ def test_a_table_tells_what_changes() -> None:
     assert row in lines
     assert not any(two.what in line for line in lines)
     assert list(readings.table("x-fig01: T", stands, [(one, None)])) == []
+    lines = list(readings.table("x-fig01: T", stands, [(one, {})]))
+    assert lines[-2] == f"| {one.what} | not run yet |  |"
 
 
 def test_settings_beside_a_verdict_are_those_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,3 +341,30 @@ def test_what_an_axis_has_of_one_value_does_not_vary() -> None:
     found = settings.of(figure.claims[0], Data(data.paper("xcp"), figure, (part,)))
     assert "topology.buffer = 77pkt" in found
     assert not any("varies" in line and "buffer" in line for line in found)
+
+
+def test_a_stop_leaves_the_page_with_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = data.chosen("dpcp:alg2")[0]
+    job = work.Job(Store(tmp_path / "store"), "quick")
+    page = tmp_path / "readings.md"
+
+    def stops(*_: object) -> int:
+        raise typer.Exit(75)
+
+    monkeypatch.setattr(cli, "_run", stops)
+    job.store.open()
+    with pytest.raises(typer.Exit):
+        cli._read_otherwise(job, [work.judge(job, figure)], page, run=True)
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if "not run yet" in line]
+    assert rows == [
+        "| timeouts of 1 s at least | not run yet |  |",
+        "| delayed ACKs, 100 ms | not run yet |  |",
+    ]
+
+
+def test_the_overview_links_the_readings_where_they_are() -> None:
+    for there in (True, False):
+        lines = publication._overview(data.every(), {}, read_otherwise=there)
+        assert any("[tables](readings.md)" in line for line in lines) == there

@@ -244,10 +244,13 @@ def _levels(result: cp.Result, link: str = "bottleneck") -> tuple[Any, Any, Any]
 
 
 def tab1_c1a(data: Data) -> dict[str, float]:
-    """Periods whose level is another than the table's, and levels that did not come."""
+    """Periods whose level is another than the table's, and levels that did not come. How far from
+    a bound the nearest load is, of the side of the bound where that is the most, is told."""
     _, rho, level = _levels(data.cells[0].result)
+    near = max(max(edge - rho[rho < edge].max(), rho[rho >= edge].min() - edge) for edge in EDGES)
+    periods = f"periods of another level, of {len(rho)}; loads within {near:.3f} of each bound"
     return {
-        "periods of another level": float((level != np.digitize(rho, EDGES)).sum()),
+        periods: float((level != np.digitize(rho, EDGES)).sum()),
         "levels that did not come": float(9 - len(set(level.astype(int)))),
     }
 
@@ -850,34 +853,62 @@ def sec3d_exceptions_c1e(data: Data) -> dict[str, float]:
     return out
 
 
+class Exceptions(NamedTuple):
+    """The exceptions of a run that leave the sender DPCP, one in each place."""
+
+    after_lsp: Any
+    """Was it an LSP? That is told by an LSP below 11 before: an MSP puts 11 there."""
+    right: Any
+    """Is the LSP 11 then and the MSP not lower, and after LSPs the same as before?"""
+    rose: Any
+    """Is the MSP higher than before?"""
+    stayed: Any
+    """Is it the same, and higher than what the router has had for an RTT?"""
+
+
+def _exceptions(result: cp.Result) -> Exceptions:
+    when, _ = _events(result, "exceptions")
+    msp, lsp, mode = (_series(result, name) for name in ("msp", "lsp", "vcp"))
+    when = when[_at(mode, when) == 0]
+    before, after = _at(msp, when - 1e-9), _at(msp, when)
+    after_lsp = _at(lsp, when - 1e-9) < 3
+    code = link_series(result, "router_msp1")
+    # A larger one has come from the router.
+    known = [
+        now == first or (now > first and now in _codes(code, at))
+        for at, first, now in zip(when, before, after, strict=True)
+    ]
+    right = (_at(lsp, when) == 3) & np.array(known, dtype=bool)
+    right &= ~after_lsp | (after == before)
+    # What comes at an exception left the router half an RTT before and later.
+    lower = [max(_at(code, at - 0.5), _at(code, at - 0.25)) for at in when]
+    stayed = (after == before) & (np.array(lower, dtype=float) < before)
+    return Exceptions(after_lsp, right, after > before, stayed)
+
+
 def _after_exceptions(data: Data, *, lsps: bool) -> dict[str, float]:
-    """The share of exceptions that leave the sender DPCP after which the LSP is 11 and the MSP not
-    lower, and after LSPs the same as before. That it was an LSP is told by an LSP below 11 before:
-    an MSP puts 11 there."""
+    """The share of exceptions of the kind, in each run, after which all is as it should be."""
     out = {}
     for cell in data.of("loss"):
-        result = cell.result
-        when, _ = _events(result, "exceptions")
-        msp, lsp, mode = (_series(result, name) for name in ("msp", "lsp", "vcp"))
-        when = when[_at(mode, when) == 0]
-        before = _at(msp, when - 1e-9)
-        after_lsp = _at(lsp, when - 1e-9) < 3
-        code = link_series(result, "router_msp1")
-        # A larger one has come from the router.
-        known = [
-            after == first or (after > first and after in _codes(code, at))
-            for at, first, after in zip(when, before, _at(msp, when), strict=True)
-        ]
-        right = (_at(lsp, when) == 3) & np.array(known, dtype=bool)
-        right &= ~after_lsp | (_at(msp, when) == before)
-        mine = right[after_lsp == lsps]
+        found = _exceptions(cell.result)
+        mine = found.right[found.after_lsp == lsps]
         if len(mine):
             out[f"{cell.label} % lost, {len(mine)} exceptions"] = float(mine.mean())
     return out
 
 
-def sec3d_exceptions_c2a(data: Data) -> dict[str, float]:
-    return _after_exceptions(data, lsps=False)
+def sec3d_exceptions_c2a(data: Data) -> dict[str, float | Reading]:
+    often = [_exceptions(cell.result) for cell in data.of("often")]
+    mine = np.concatenate([one.right[~one.after_lsp] for one in often])
+    seen: dict[str, float | Reading] = {}
+    for label, counts in (
+        ("a higher MSP took its place", [one.rose[~one.after_lsp] for one in often]),
+        ("a higher MSP stayed", [one.stayed[~one.after_lsp] for one in often]),
+    ):
+        # Without any nothing of the rule has been seen.
+        seen[label] = Reading(label, exact(float(np.concatenate(counts).sum())), 1, np.inf)
+    share = {f"1 % lost often, {len(mine)} exceptions": float(mine.mean())}
+    return {**_after_exceptions(data, lsps=False), **share, **seen}
 
 
 def sec3d_exceptions_c2b(data: Data) -> dict[str, float]:

@@ -118,6 +118,10 @@ class _Published:
                 raise Unknown("not all runs had been done")
             judged = self._checked(claim, one, part) if one.check else self._measured(one, part)
             part |= judged
+        if one.measures and part["readings"]:
+            bare = self._about(one, Judged(one, part["verdict"]), computed=False)
+            part["accepted"] = report.accepted_text(bare)
+            part["printed"] = report.printed_text(bare)
         part |= self._words(one, part) | {"judged_by": today}
         if before != (part["judged_by"], part["verdict"]):
             part["judged_again"] = on
@@ -160,7 +164,7 @@ class _Published:
     def _checked(self, claim: Claim, one: Assertion, part: Json) -> Json:
         """A check's values have their bounds with them, which must be the same."""
         before = self._before(one, part["judged_by"])
-        bare = Judged(one, part["verdict"], ran=(), left_out=())
+        bare = Judged(one, part["verdict"], read=self._read(part))
         judged = self._about(one, bare, computed=claim.kind == claim.basis == "analytic")
         if before is None:
             raise Unknown("its bounds have changed, and which of its values have them is not told")
@@ -170,6 +174,15 @@ class _Published:
             judged = replace(judged, verdict=claims.HOLDS if printed else claims.WITHIN)
         told = self._points(judged) | {"verdict": judged.verdict}
         return told if one.printed else told | {"printed": ""}
+
+    def _read(self, part: Json) -> claims.Read | None:
+        """What the check has read, if the file tells it."""
+        told = part.get("read")
+        if told is None:
+            return None
+        known = {work.point_text(point): point for point in map(claims.point_of, self.data.cells)}
+        points = {known[text]: (n, of) for text, (n, of) in told["points"].items() if text in known}
+        return claims.Read(points, told["names"])
 
     def _before(self, one: Assertion, digest: str) -> Assertion | None:
         """The definition that was judged by, if it is today's but for what is printed, and which

@@ -15,13 +15,14 @@ Nor does one by a run that has no number, or by fewer runs than were asked for.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.data import Assertion, Claim, Measure, Printed, Reads
-from clearpipe.reproduce.runs import OVER, Cell, Censored, Data, Point, quotient
+from clearpipe.reproduce.runs import OVER, Cell, Censored, Data, Point, Seen, quotient, watched
 from clearpipe.statistics import Interval, t_interval
 
 HOLDS = "holds as printed"
@@ -135,6 +136,17 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Read:
+    """What a check has read."""
+
+    points: Mapping[Point, tuple[int, int]]
+    """How many runs of each point, and how many there are."""
+    names: Sequence[str] = ()
+    """Metrics and series, those of a link with its name; what is read of a run's table of flows is
+    not told apart."""
+
+
+@dataclass(frozen=True)
 class Judged:
     """An assertion and what became of it."""
 
@@ -153,6 +165,8 @@ class Judged:
     """If it holds as printed: all readings of that range, within the paper's bounds."""
     departs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Of what has a printed number: settings of that range that are not run as printed, by why."""
+    read: Read | None = None
+    """Of a check what it has read, if that is known."""
 
     @property
     def readings(self) -> Sequence[Reading]:
@@ -229,10 +243,13 @@ def judge_assertion(
     assertion: Assertion, data: Data, scale: str, *, computed: bool = False
 ) -> Judged:
     """The verdict over one assertion; a check of what is computed is over no runs."""
-    groups = _groups(assertion, data, scale)
+    seen = Seen()
+    with watched(seen):
+        groups = _groups(assertion, data, scale)
     if isinstance(groups, str):
         return Judged(assertion, NOT_RUN, reason=groups)
     ran, left_out = ([], []) if computed and assertion.check else points(assertion, data)
+    read = _read(data, seen) if assertion.check else None
     departs = departures(data, ran) if assertion.printed else {}
     strict: list[Reading] = []
     if lack := _lack(assertion, groups, data, scale):
@@ -247,7 +264,19 @@ def judge_assertion(
         verdict = CONTRADICTED if _contradicted(assertion, groups, data) else DEVIATES
         reason = assertion.reason(scale)
     beyond = _beyond(assertion, data)
-    return Judged(assertion, verdict, groups, reason, ran, left_out, beyond, strict, departs)
+    return Judged(assertion, verdict, groups, reason, ran, left_out, beyond, strict, departs, read)
+
+
+def _read(data: Data, seen: Seen) -> Read:
+    there = Counter(point_of(cell) for cell in data.cells)
+    # Cells that are made of a result alone are no runs of the figure.
+    read = Counter(point_of(cell) for cell in data.cells if cell in seen.cells)
+    return Read({point: (n, there[point]) for point, n in read.items()}, sorted(seen.names))
+
+
+def point_of(cell: Cell) -> Point:
+    """Where a run is."""
+    return Point(cell.part, cell.scheme, cell.x, cell.label)
 
 
 def departures(data: Data, ran: Sequence[Point]) -> dict[str, list[str]]:
@@ -274,7 +303,7 @@ def _beyond(assertion: Assertion, data: Data) -> list[Reading]:
 def points(assertion: Assertion, data: Data) -> tuple[list[Point], list[Point]]:
     """The points of the range that the paper prints: those that have runs, and the others."""
     strict = [measure.as_printed(assertion.printed or Printed()) for measure in assertion.measures]
-    of_runs = dict.fromkeys(Point(one.part, one.scheme, one.x, one.label) for one in data.cells)
+    of_runs = dict.fromkeys(map(point_of, data.cells))
     ran = [point for point in of_runs if _concerns(assertion, strict, data, point)]
     known = {(point.part, point.scheme, point.label) for point in ran}
     left_out = [
@@ -315,6 +344,13 @@ def _concerns(assertion: Assertion, measures: Sequence[Measure], data: Data, poi
         real = data.is_real(point.part) == (assertion.engine == "linux")
         return real and any(_reads(one, data, point) for one in assertion.reads or (Reads(),))
     return any(_needs(measure, data, point) for measure in measures)
+
+
+def _of_reads(assertion: Assertion, data: Data) -> Data:
+    """The data with the runs alone that a check says it is about, if it does."""
+    if not assertion.reads:
+        return data
+    return data.only([one for one in data.cells if _concerns(assertion, (), data, point_of(one))])
 
 
 def _reads(read: Reads, data: Data, point: Point) -> bool:
@@ -396,7 +432,7 @@ def _groups(assertion: Assertion, data: Data, scale: str) -> list[Group] | str:
     if function is None:
         return f"not built: nothing computes {assertion.check}"
     try:
-        return [Group(_checked(assertion, function(data)))]
+        return [Group(_checked(assertion, function(_of_reads(assertion, data))))]
     except (ArithmeticError, IndexError, KeyError, StopIteration, ValueError):
         if data.complete:
             raise

@@ -304,10 +304,13 @@ def _write(done: Sequence[Done], whole: bool, out: Path, publish: Path | None, q
 
 
 def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) -> None:
-    """The verdicts under every other reading, in a page of tables."""
-    from clearpipe.reproduce import readings, runs, work
+    """The verdicts under every other reading, in a page of tables: after each reading, so that one
+    that is stopped leaves what it has."""
+    from clearpipe.reproduce import readings, runs
 
     found: dict[str, list[Any]] = {one.figure.id: [] for one in done}
+    page.parent.mkdir(parents=True, exist_ok=True)
+    stop: typer.Exit | None = None
     for reading in readings.READINGS:
         other = replace(job, reading=reading)
         concerned = [
@@ -317,20 +320,30 @@ def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) ->
         ]
         if not job.quiet:
             note(f"{reading.what}: {len(concerned)} figures")
-        if run:
-            _run(other, concerned)
-        ids = {figure.id for figure in concerned}
+        if run and stop is None:
+            try:
+                _run(other, concerned)
+            except typer.Exit as ended:
+                stop = ended
         for one in done:
-            verdicts = _verdicts(work.judge(other, one.figure)) if one.figure.id in ids else None
+            verdicts = _under(other, one.figure) if one.figure in concerned else None
             found[one.figure.id].append((reading, verdicts))
-    lines = readings.head(job.scale)
-    for one in done:
-        title = f"{one.figure.id}: {one.figure.title}"
-        lines += readings.table(title, _verdicts(one), found[one.figure.id])
-    page.parent.mkdir(parents=True, exist_ok=True)
-    write_text(page, "\n".join(lines).rstrip() + "\n")
+        lines = readings.head(job.scale)
+        for one in done:
+            title = f"{one.figure.id}: {one.figure.title}"
+            lines += readings.table(title, _verdicts(one), found[one.figure.id])
+        write_text(page, "\n".join(lines).rstrip() + "\n")
     if not job.quiet:
         note(f"readings: {page}")
+    if stop is not None:
+        raise stop
+
+
+def _under(job: Job, figure: Figure) -> dict[str, str]:
+    """The verdicts under the job's reading; none where runs are left to do."""
+    from clearpipe.reproduce import work
+
+    return {} if work.left(job, [figure]) else _verdicts(work.judge(job, figure))
 
 
 def _verdicts(done: Done) -> dict[str, str]:

@@ -17,6 +17,8 @@ from clearpipe.reproduce.report import counted, published
 from clearpipe.reproduce.work import Done
 
 DPI = 80
+READINGS = "readings.md"
+"""Written by `--readings`, beside the pages."""
 FAILING = (claims.DEVIATES, claims.CONTRADICTED)
 
 Published = Mapping[str, Mapping[str, Any]]
@@ -51,7 +53,7 @@ def write_pages(folder: Path) -> Path:
     for name in data.PAPERS:
         _write(folder / f"{name}.md", _paper(data.paper(name), found))
     page = folder / "README.md"
-    _write(page, _overview(figures, found))
+    _write(page, _overview(figures, found, read_otherwise=(folder / READINGS).is_file()))
     return page
 
 
@@ -91,7 +93,9 @@ def _write(path: Path, lines: Iterator[str]) -> None:
     write_text(path, "\n".join(lines).rstrip() + "\n")
 
 
-def _overview(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
+def _overview(
+    figures: Sequence[data.Figure], found: Published, *, read_otherwise: bool
+) -> Iterator[str]:
     """The page over all papers: counts, what fails, and where the rest is."""
     yield "# What of five papers holds here, and of a sixth"
     yield ""
@@ -106,6 +110,9 @@ def _overview(figures: Sequence[data.Figure], found: Published) -> Iterator[str]
     yield ""
     yield from _counts([one for one in figures if one.paper in data.FIVE], found)
     yield from _by_paper(figures, found)
+    if read_otherwise:
+        yield f"Which verdicts hang on settings that no paper says: [tables]({READINGS})."
+        yield ""
     yield from _failing(
         "Statements that could not be confirmed",
         "The paper says so, the runs here do not, and nothing in the papers alone explains it. The "

@@ -191,7 +191,8 @@ def head(scale: str) -> list[str]:
 def table(
     title: str, stands: Verdicts, others: Sequence[tuple[Reading, Verdicts | None]]
 ) -> Iterator[str]:
-    """The lines of a figure's table in Markdown; None is a reading that changes nothing in it."""
+    """The lines of a figure's table in Markdown; None is a reading that changes nothing in it, and
+    one without verdicts is not run yet."""
     concerned = [(reading, found) for reading, found in others if found is not None]
     if not concerned:
         return
@@ -201,7 +202,8 @@ def table(
     yield "|---|---|---|"
     yield f"| as it stands | {_counted(stands)} | |"
     for reading, found in concerned:
-        yield f"| {reading.what} | {_counted(found)} | {_changes(stands, found)} |"
+        told = (_counted(found), _changes(stands, found)) if found else ("not run yet", "")
+        yield f"| {reading.what} | {' | '.join(told)} |"
     yield ""
 
 

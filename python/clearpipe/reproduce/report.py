@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -345,8 +345,7 @@ def accepted_text(judged: Judged) -> str:
         return range_text(worst.lo, worst.hi)
     if not one.measures:
         return range_text(one.lo, one.hi)
-    unit = _unit(judged)
-    return "; ".join(dict.fromkeys(_bounds_text(m, unit) for m in one.measures))
+    return "; ".join(dict.fromkeys(_bounds_text(m, judged) for m in one.measures))
 
 
 def printed_text(judged: Judged) -> str:
@@ -356,8 +355,7 @@ def printed_text(judged: Judged) -> str:
         return ""
     if one.measures:
         strict = [measure.as_printed(one.printed) for measure in one.measures]
-        unit = _unit(judged)
-        return "; ".join(dict.fromkeys(_bounds_text(measure, unit) for measure in strict))
+        return "; ".join(dict.fromkeys(_bounds_text(measure, judged) for measure in strict))
     if worst and worst.printed:
         return range_text(*worst.printed)
     lo, hi = (worst.lo, worst.hi) if worst else (one.lo, one.hi)
@@ -374,11 +372,17 @@ def _unit(judged: Judged) -> str:
     return told.pop() if len(told) == 1 else ""
 
 
-def _bounds_text(measure: Measure, unit: str) -> str:
+def _bounds_text(measure: Measure, judged: Judged) -> str:
     words = [range_text(measure.lo, measure.hi)]
     if measure.x is not None:
-        ends = [units.tell(x, unit) if unit else number(x) for x in measure.x]
-        words.append(f"from {' to '.join(ends)}")
+        unit = _unit(judged)
+        # Settings that are no numbers stand at their places in the list.
+        names = {p.x: p.label for p in judged.ran if p.label and units.split(p.label) is None}
+        ends = [
+            names.get(x, units.tell(x, unit) if unit else number(x))
+            for x in dict.fromkeys(measure.x)
+        ]
+        words.append(f"from {' to '.join(ends)}" if len(ends) > 1 else f"at {ends[0]}")
     if measure.need < 1:
         words.append(f"at {100 * measure.need:.0f} % of the points")
     return " ".join(words)
@@ -421,7 +425,7 @@ def values_text(reading: Reading) -> str:
 
 def points_text(judged: Judged) -> str:
     """Which settings of the paper's range have runs and which have none: `run at 10, 50 Mb/s; not
-    run: 1 Gb/s`."""
+    run: 1 Gb/s`. Of a check that reads not all of them: `read at 10 Mb/s; run besides at ...`."""
     ran, left_out = _schemes(judged.ran), _schemes(judged.left_out)
     lacking = {
         part: [_lacking(label, names, ran.get(part, {})) for label, names in labels.items()]
@@ -429,11 +433,43 @@ def points_text(judged: Judged) -> str:
     }
     several = len(ran | left_out) > 1
     told = [
-        f"{what} {_of_parts(found, several=several)}"
-        for what, found in (("run at", ran), ("not run:", lacking))
-        if any(map(any, found.values()))
+        *_read_text(judged, ran, several=several),
+        f"not run: {_of_parts(lacking, several=several)}" if _any(lacking) else "",
     ]
-    return "; ".join(told)
+    return "; ".join(filter(None, told))
+
+
+MOST_BESIDES = 6
+"""Settings that a check does not read, named one by one."""
+
+
+def _read_text(judged: Judged, ran: Mapping[str, Iterable[str]], *, several: bool) -> Iterator[str]:
+    run_at = f"run at {_of_parts(ran, several=several)}" if _any(ran) else ""
+    if judged.read is None:
+        yield run_at
+        return
+    read = _schemes(judged.read.points)
+    if ran and not read:
+        yield "computed: no run is read"
+        return
+    besides = {part: [x for x in ran[part] if x not in read.get(part, ())] for part in ran}
+    n, of = (sum(runs[i] for runs in judged.read.points.values()) for i in (0, 1))
+    if not _any(besides) and n == of and read.keys() <= ran.keys():
+        yield run_at
+        return
+    if _any(read) or n < of:
+        some = f"{n} of {of} runs" if n < of else ""
+        at = f"read at {_of_parts(read, several=several)}" if _any(read) else "read"
+        yield f"{at}{f' ({some})' if some and _any(read) else f': {some}' if some else ''}"
+    if _any(besides):
+        count = sum(map(len, besides.values()))
+        few = count <= MOST_BESIDES
+        yield f"run besides at {_of_parts(besides, several=several) if few else f'{count} others'}"
+
+
+def _any(found: Mapping[str, Iterable[str]]) -> bool:
+    """Is there a setting that has a name?"""
+    return any(map(any, found.values()))
 
 
 def departs_text(judged: Judged) -> str:

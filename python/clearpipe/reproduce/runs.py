@@ -10,6 +10,7 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -272,6 +273,51 @@ class Censored(float):
         return cls(value, sides.pop() if len(sides) == 1 else 0)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What is read while something is judged."""
+
+    cells: dict[Cell, None] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    """Metrics and series, those of a link with its name. Which times of a series is not known."""
+
+
+_SEEN: ContextVar[Seen | None] = ContextVar("_SEEN", default=None)
+
+
+@contextlib.contextmanager
+def watched(seen: Seen | None) -> Iterator[None]:
+    """Notes here what is read meanwhile; with None nothing is noted."""
+    token = _SEEN.set(seen)
+    try:
+        yield
+    finally:
+        _SEEN.reset(token)
+
+
+def note(name: str) -> None:
+    """A metric or series of this name is read."""
+    if (seen := _SEEN.get()) is not None:
+        seen.names[name] = None
+
+
+class _Noting(Mapping[str, float]):
+    """A run's numbers, which are noted by name as they are read."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+
+    def __getitem__(self, name: str) -> float:
+        self.cell.note(name)
+        return self.cell.numbers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.cell.numbers)
+
+    def __len__(self) -> int:
+        return len(self.cell.numbers)
+
+
 @dataclass(frozen=True, eq=False)
 class Cell:
     """One run."""
@@ -282,18 +328,41 @@ class Cell:
     """The value of the axis."""
     x: float
     rep: int
-    metrics: Mapping[str, float]
-    load: Callable[[], cp.Result]
+    numbers: Mapping[str, float]
+    opened: Callable[[], cp.Result]
     sets: tuple[str, ...]
     parts: Mapping[str, str] = field(default_factory=dict)
     """The versions of what it used."""
     bottleneck: str | None = None
     """The link that its metrics without a link's name are of."""
 
-    @functools.cached_property
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """The run's numbers by name."""
+        return self.numbers if _SEEN.get() is None else _Noting(self)
+
+    @property
     def result(self) -> cp.Result:
         """The run's tables and series."""
-        return self.load()
+        self.note()
+        return self._loaded
+
+    @functools.cached_property
+    def _loaded(self) -> cp.Result:
+        return self.opened()
+
+    def load(self) -> cp.Result:
+        """The same, which is not kept: many at a time would fill the memory."""
+        self.note()
+        return self.opened()
+
+    def note(self, name: str = "") -> None:
+        """The run is read, or this metric of it."""
+        if (seen := _SEEN.get()) is not None:
+            seen.cells[self] = None
+            if name:
+                link = told(name, [self])
+                note(f"{name} of {link}" if link else name)
 
 
 class Point(NamedTuple):
@@ -380,10 +449,19 @@ class Data:
 
     def number(self, cell: Cell, metric: str) -> float | None:
         """A run's number; None if it does not have it."""
+        cell.note(metric)
         key = (id(cell), metric)
         if key not in self._numbers:
-            self._numbers[key] = self._number(cell, metric)
+            # A number that is known by then would be noted otherwise than one that is not.
+            with watched(None):
+                self._numbers[key] = self._number(cell, metric)
         return self._numbers[key]
+
+    def only(self, cells: Sequence[Cell]) -> Data:
+        """The same with these of its runs; a number that is known is known there, too."""
+        view = copy.copy(self)
+        view.cells = list(cells)
+        return view
 
     def _number(self, cell: Cell, metric: str) -> float | None:
         for sign in SIGNS:

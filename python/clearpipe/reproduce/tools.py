@@ -13,13 +13,18 @@ import clearpipe as cp
 from clearpipe.errors import ConfigError
 from clearpipe.reproduce.claims import Reading
 from clearpipe.reproduce.data import Assertion
-from clearpipe.reproduce.runs import Cell, Data
+from clearpipe.reproduce.runs import Cell, Data, note
 from clearpipe.statistics import Interval
 from clearpipe.units import split as split_quantity
 
 
 def series(cell: Cell, name: str) -> dict[str, tuple[Any, Any]]:
     """Times and values of each flow (`group number`, or `group` where it has one) or link."""
+    note(name)
+    return _series(cell, name)
+
+
+def _series(cell: Cell, name: str) -> dict[str, tuple[Any, Any]]:
     table = cell.result.series(name)
     of = "flow" if "flow" in table.column_names else "link"
     ids = np.asarray(table.column(of))
@@ -67,16 +72,22 @@ def flow_goodputs(cell: Cell, group: str) -> list[float]:
 
 def link_series(result: cp.Result, name: str, link: str = "bottleneck") -> tuple[Any, Any]:
     """Times and values of a link's series."""
-    return flow_series(result, name)[link]
+    note(f"{name} of link {link}")
+    return _series(_cell(result), name)[link]
 
 
 def flow_series(result: cp.Result, name: str) -> dict[str, tuple[Any, Any]]:
     """As `series`, of a result."""
-    return series(Cell("", "", "", 0.0, 0, {}, lambda: result, ()), name)
+    return series(_cell(result), name)
+
+
+def _cell(result: cp.Result) -> Cell:
+    return Cell("", "", "", 0.0, 0, {}, lambda: result, ())
 
 
 def link_of(result: cp.Result, name: str = "bottleneck") -> Any:
     """A link's row of the summary."""
+    note(f"summary of link {name}")
     return next(link for link in result.summary["links"] if link["name"] == name)
 
 

@@ -38,6 +38,8 @@ PART = {
     "readings": [READING],
     "readings_beyond": [READING],
 }
+READ = {"points": dict, "names": [str]}
+"""Of a check; older files do not have it."""
 CLAIM = {
     **dict.fromkeys(("id", "statement", "kind", "basis", "quantity", "expected", "where"), str),
     **dict.fromkeys(("source", "verdict", "inconsistency", "note"), str),
@@ -77,6 +79,10 @@ def read(path: Path) -> dict[str, Any] | None:
 
 
 def _part(path: Path, where: str, part: Mapping[str, Any]) -> None:
+    if (read := part.get("read")) is not None:
+        _is(path, READ, read, f"{where}.read")
+        for text, runs in read["points"].items():
+            _is(path, tuple[int, int], runs, f"{where}.read.points.{text}")
     _one_of(path, f"{where}.verdict", part["verdict"], claims.BADNESS)
     for key in ("readings", "readings_beyond"):
         for k, reading in enumerate(part[key]):
@@ -102,9 +108,9 @@ def _room(values: list[float]) -> float:
     return ROUNDED * max(map(abs, values))
 
 
-def _is(path: Path, shape: Any, value: Any) -> None:
+def _is(path: Path, shape: Any, value: Any, where: str = "") -> None:
     """Raises ConfigError if the value is not of the shape."""
-    if found := shapes.wrong(value, shape):
+    if found := shapes.wrong(value, shape, where):
         raise _fail(path, *found)
 
 

@@ -179,6 +179,7 @@ def part_json(judged: Judged, figure: Figure) -> dict[str, Any]:
         "measured_by": [measure.told() for measure in one.measures] or [one.check],
         "points": [point_text(point) for point in judged.ran],
         "points_left_out": [point_text(point) for point in judged.left_out],
+        "read": read_json(judged.read),
         "readings": [
             _reading(reading, number)
             for number, group in enumerate(judged.groups)
@@ -191,6 +192,14 @@ def part_json(judged: Judged, figure: Figure) -> dict[str, Any]:
 def point_text(point: runs.Point) -> str:
     """`main: vcp, 10ms`: part, scheme and setting."""
     return f"{point.part}: {', '.join(filter(None, (point.scheme, point.label)))}"
+
+
+def read_json(read: claims.Read | None) -> dict[str, Any] | None:
+    """What a check has read: runs of each point, of how many, and names; null if not known."""
+    if read is None:
+        return None
+    points = {point_text(point): list(runs) for point, runs in read.points.items()}
+    return {"points": points, "names": list(read.names)}
 
 
 def _reading(reading: Value, group: int | None) -> dict[str, Any]:

@@ -1,18 +1,22 @@
 """What a sweep will take, before it is started.
 
 Each point that has no run in the store yet is tried for a moment (a fraction of a second of this
-machine's time): packet-hops per simulated second, packet-hops per second of wall time. Of many
-points some are tried, evenly spread, and the others are taken for their mean. What the store has
-already measured is not tried again.
+machine's time): packet-hops per simulated second, and time per packet-hop. A trial sees how flows
+start, and of many points some are tried, evenly spread. So what no trial has seen is taken from the
+scenario: links that unlimited flows cross are busy with full packets (`busy_hops`), or as much of
+that as runs in the store had. Where flows have sizes or arrive, which say how much there is to
+send, it goes on as in the trial. What the store has already measured is not tried again.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import re
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from clearpipe import api
@@ -21,6 +25,7 @@ from clearpipe.sweep import runner
 from clearpipe.sweep.runner import Options
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Store
+from clearpipe.units import split as split_quantity
 
 TRIAL_S = 0.3
 MOST_TRIALS = 40
@@ -35,6 +40,13 @@ class Cost:
     wall_s: float
     disk_bytes: float
     memory_bytes: float = 0.0
+
+    def of_hops(self, hops: float) -> Cost:
+        """The same run with so many packet-hops."""
+        times = hops / self.packet_hops if self.packet_hops else 1.0
+        return replace(
+            self, events=times * self.events, packet_hops=hops, wall_s=times * self.wall_s
+        )
 
 
 @dataclass(frozen=True)
@@ -74,17 +86,24 @@ def forecast(
     plan = _plan(spec, store, options)
     missing, invalid = plan.missing, plan.invalid
     costs = {number: _measured(store, identity) for number, identity in plan.done.items()}
+    busy = {p.number: _busy(spec, p) for p in spec.points if p.number in {*missing, *costs}}
+    used = _used([(cost.packet_hops, busy[number]) for number, cost in costs.items()])
     untried = [p for p in spec.points if p.number in missing and p.number not in costs]
     tried = untried[:: max(1, math.ceil(len(untried) / MOST_TRIALS))]
     for i, point in enumerate(tried):
         said(f"trying point {i + 1} of {len(tried)}: {point.label}")
         try:
-            costs[point.number] = trial(spec, point)
+            costs[point.number] = trial(spec, point, used * busy[point.number])
         except ClearpipeError:
             invalid += 1
-    known = [costs[p] for p in missing if p in costs] or list(costs.values())
-    fallback = _mean(known)
-    all_of_it = [(costs.get(p, fallback), n) for p, n in missing.items()]
+    known = [p for p in missing if p in costs] or list(costs)
+    fallback = _mean([costs[p] for p in known])
+    filled = sum(busy[p] for p in known) / max(len(known), 1)
+    for number in missing.keys() - costs.keys():
+        # As the others, by what its links could carry.
+        times = busy[number] / filled if busy[number] and filled else 1.0
+        costs[number] = fallback.of_hops(times * fallback.packet_hops)
+    all_of_it = [(costs[p], n) for p, n in missing.items()]
     core_s = sum(cost.wall_s * n for cost, n in all_of_it)
     longest = max((cost.wall_s for cost, _ in all_of_it), default=0.0)
     return Forecast(
@@ -154,11 +173,9 @@ def _measured(store: Store, identity: str) -> Cost:
     return Cost(meta["events"], meta["packet_hops"], meta["wall_s"], disk, memory)
 
 
-def trial(spec: Spec, point: Point) -> Cost:
-    """One point's run, stopped after a moment and scaled to its duration.
-
-    Flows that start late make it an underestimate.
-    """
+def trial(spec: Spec, point: Point, busy: float) -> Cost:
+    """One point's run, stopped after a moment. For the rest of its duration it has the packet-hops
+    of `busy`, those of the whole duration, or goes on as it did if that is more."""
     began = time.perf_counter()
     sets = (*spec.sets, *point.sets)
     result = api.run(
@@ -168,7 +185,7 @@ def trial(spec: Spec, point: Point) -> Cost:
         progress=lambda _: time.perf_counter() - began < TRIAL_S,
     )
     meta = result.meta
-    duration = _duration_s(result.scenario_toml)
+    duration = _number(tomllib.loads(result.scenario_toml)["duration"])
     scale = duration / meta["simulated_s"] if meta["simulated_s"] > 0 else 1.0
     rows = len(result.flows) + len(result.links)
     series = sum(len(result.series(name)) for name in result.series_names)
@@ -176,23 +193,75 @@ def trial(spec: Spec, point: Point) -> Cost:
     disk = 10 * 4096 + 200.0 * rows + 8.0 * series * scale
     if spec.keep == "summary":
         disk = 4 * 4096.0
-    return Cost(
-        meta["events"] * scale,
-        meta["packet_hops"] * scale,
-        meta["wall_s"] * scale,
+    seen = Cost(
+        meta["events"],
+        meta["packet_hops"],
+        meta["wall_s"],
         disk,
         float(meta["peak_rss_bytes"] or 0),
     )
+    hops = seen.packet_hops
+    return seen.of_hops(max(hops * scale, hops + busy * (1 - 1 / scale)))
 
 
-def _duration_s(toml: str) -> float:
-    import tomllib
+def _busy(spec: Spec, point: Point) -> float:
+    """0 for a scenario that is none."""
+    try:
+        return busy_hops(api.resolve(spec.source, set=(*spec.sets, *point.sets)).toml)
+    except ClearpipeError:
+        return 0.0
 
-    from clearpipe.units import split as split_quantity
 
-    quantity = split_quantity(tomllib.loads(toml)["duration"])
-    assert quantity is not None
-    return quantity[0]
+def busy_hops(toml: str) -> float:
+    """Packet-hops of a resolved scenario if each link that data of unlimited flows crosses were
+    busy with full packets from the first of these flows' start to the end of its last.
+
+    A packet over L links makes L + 2 hops, those of the access links with them, and so does its
+    ACK; of flows with different paths it is their mean.
+    """
+    scenario = tomllib.loads(toml)
+    end = _number(scenario["duration"])
+    spans: dict[str, tuple[float, float]] = {}
+    crossed = hops = 0.0
+    for flow in scenario.get("flows", {}).values():
+        if flow.get("size") != "unlimited":
+            continue
+        start, stop = (
+            min(_times(flow.get("start")), default=0.0),
+            max(_times(flow.get("stop")), default=end),
+        )
+        for name in flow["path"]:
+            first, last = spans.get(name, (end, 0.0))
+            spans[name] = min(first, start), max(last, min(stop, end))
+        crossed += flow["count"] * len(flow["path"])
+        hops += flow["count"] * 2 * (len(flow["path"]) + 2)
+    packet_bits = 8 * _number(scenario["packets"]["data"])
+    packets = sum(
+        _number(scenario["links"][name].get("rate")) * max(last - first, 0.0) / packet_bits
+        for name, (first, last) in spans.items()
+    )
+    return packets * hops / crossed if crossed else 0.0
+
+
+def _times(value: object) -> Iterator[float]:
+    """The times of a start or stop: one, a list, or the ends of a distribution."""
+    for one in value if isinstance(value, list) else [value]:
+        yield from (_number(text) for text in TIME.findall(str(one)))
+
+
+TIME = re.compile(r"[0-9.]+ *[mun]?s\b")
+
+
+def _number(value: object) -> float:
+    """In base units; 0 for what is none, as a rate by a trace."""
+    quantity = split_quantity(value)
+    return quantity[0] if quantity else 0.0
+
+
+def _used(measured: list[tuple[float, float]]) -> float:
+    """How much of what links could carry runs have carried; all without runs."""
+    known = [(hops, busy) for hops, busy in measured if busy]
+    return sum(h for h, _ in known) / sum(b for _, b in known) if known else 1.0
 
 
 def _mean(costs: list[Cost]) -> Cost:
