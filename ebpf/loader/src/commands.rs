@@ -422,6 +422,7 @@ fn cleanup() -> Result<()> {
         let what = format!("gso_max_segs of {} in {}", place.dev, where_is(&place));
         done(what, restore(&place));
     }
+    done("what was half kept of a device".to_owned(), gso::tidy().map(|()| false));
     if failed.is_empty() { Ok(()) } else { Err(Error::Failed(failed.join("; "))) }
 }
 
@@ -452,5 +453,6 @@ fn unload(name: Option<&str>, place: Option<&Place>) -> Result<()> {
     given.try_for_each(|kept| match place {
         Some(place) if !is_its(&kept, place) => Ok(()),
         _ => restore(&kept).map(drop),
-    })
+    })?;
+    gso::tidy()
 }

@@ -95,9 +95,15 @@ pub fn restore(place: &Place) -> Result<bool> {
         }
     }
     unpin(&pin(place))?;
-    // The last one takes the directory along.
-    let _ = fs::remove_dir(root());
+    tidy()?;
     Ok(true)
+}
+
+/// Removes what was not kept to its end; the last that is kept takes the directory along.
+pub fn tidy() -> Result<()> {
+    note::tidy(&root())?;
+    let _ = fs::remove_dir(root());
+    Ok(())
 }
 
 fn ip(arguments: &[&str]) -> Result<String> {

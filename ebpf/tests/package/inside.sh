@@ -31,7 +31,22 @@ snapshot() {
     tr ' ' '\n' < /proc/sys/net/ipv4/tcp_available_congestion_control | grep -x ixcp || true
     cat /proc/self/mounts
     ls /run
-    if test "${ALONE:-1}" = 1; then kernel; fi
+}
+
+# The kernel frees a congestion control's maps and programs some time after nobody has them any more
+# (grace periods of RCU and of its tasks, in a work queue): they have 30 s. The longest wait is told.
+longest=0
+freed() {
+    if test "${ALONE:-1}" != 1; then return; fi
+    local began now
+    began=$(date +%s%N)
+    until kernel | diff /var/tmp/kernel-before - > /var/tmp/kernel-left; do
+        now=$((($(date +%s%N) - began) / 1000000))
+        if test $now -gt 30000; then cat /var/tmp/kernel-left; return 1; fi
+        sleep 0.02
+    done
+    now=$((($(date +%s%N) - began) / 1000000))
+    if test $now -gt $longest; then longest=$now; fi
 }
 files() { find /etc /lib /usr /var/lib -xdev \( -path /var/lib/dpkg -o -path /var/lib/systemd \) -prune -o -print | sort; }
 
@@ -68,6 +83,7 @@ clearpipe-bpf check --config $config
 run() { eval "$(sed -n "s/^$1=//p" "$unit" | sed "s/\$MAINPID/${2:-}/")"; }
 : > /var/tmp/service.log
 snapshot > /var/tmp/before
+kernel > /var/tmp/kernel-before
 for try in $(seq "$TIMES"); do
     # exec, so that the process is the service's and not a shell's.
     eval "exec $(sed -n 's/^ExecStart=//p' "$unit")" 2>> /var/tmp/service.log &
@@ -90,8 +106,10 @@ for try in $(seq "$TIMES"); do
     # The lock's file is the first run's.
     diff <(sed '/^clearpipe-bpf.lock$/d' /var/tmp/before) <(sed '/^clearpipe-bpf.lock$/d' /var/tmp/after) \
         || fail "try $try left something"
+    freed || fail "try $try left something in the kernel"
 done
 echo "started and stopped $TIMES times: nothing left after any"
+if test "${ALONE:-1}" = 1; then echo "the kernel had freed all maps and programs after $longest ms at most"; fi
 python3 --version 2>/dev/null && fail "this root has Python" || true
 echo "$(grep -c '"event":"ready"' /var/tmp/service.log) times ready in the log"
 
@@ -102,4 +120,5 @@ files > /var/tmp/files-after
 diff /var/tmp/files-before /var/tmp/files-after || fail "files left after purge"
 snapshot > /var/tmp/after
 diff /var/tmp/before /var/tmp/after || fail "purge left something"
+freed || fail "purge left something in the kernel"
 echo "installed, removed, purged: nothing left"

@@ -162,8 +162,10 @@ def stale() -> bool:
     """Is something pinned that a killed run or loader has left? `cleanup` removes it."""
     links = [list(folder.glob("links/*")) for folder in PINS[0].glob("*")]
     kept = [*(link for some in links for link in some), *PINS[1].glob("*")]
-    # A name is NETNS:DEV or NETNS:DEV:DIRECTION; a loader that is at work has no link yet.
-    return not all(links) or any(namespaces.is_abandoned(pin.name.split(":")[0]) for pin in kept)
+    # A name is NETNS:DEV or NETNS:DEV:DIRECTION, but of a note that was not written to its end; a
+    # loader that is at work has no link yet.
+    parts = [pin.name.split(":") for pin in kept]
+    return not all(links) or any(len(one) < 2 or namespaces.is_abandoned(one[0]) for one in parts)
 
 
 def checks() -> list[Check]:
