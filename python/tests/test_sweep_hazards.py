@@ -536,8 +536,7 @@ def test_runs_are_read_in_their_order_and_each_by_itself(tmp_path: Path) -> None
         (folder / "run.toml").write_text("")
         (folder / "seal.json").write_text(sealing.seal(folder))
     store.directory(names[7]).joinpath("summary.json").write_text("{}")
-    meta = store.directory(names[8]) / "meta.json"
-    meta.write_text(meta.read_text().replace('"7"', '"8"'))
+    edit(store.directory(names[8]) / "meta.json", '"7"', '"8"')
     moved = store.directory(names[10])
     moved.rename(tmp_path / "moved")
     store.directory(names[9]).rename(moved)
@@ -555,7 +554,7 @@ def test_runs_are_read_in_their_order_and_each_by_itself(tmp_path: Path) -> None
         assert damage == ""
         assert numbers is not None
         late = {"fct_p50_s": 0.5} if number % 2 else {}
-        wanted = {"links.core.drops_pkts": number, "groups.g.flows": 1}
+        wanted: dict[str, float] = {"links.core.drops_pkts": number, "groups.g.flows": 1}
         wanted |= {f"groups.g.{name}": value for name, value in late.items()}
         assert numbers == (wanted | {"drops_pkts": number, "flows": 1} | late, "7", "f", {"a": "1"})
     assert "2 bytes, " in found[7][1]
