@@ -19,6 +19,7 @@ __all__ = [
     "build_info",
     "check_record",
     "check_writable",
+    "csv_cells",
     "explain_json",
     "identities",
     "linux_describe",
@@ -26,10 +27,12 @@ __all__ = [
     "linux_process",
     "linux_tables",
     "model_version",
+    "numbers",
     "parts",
     "protocols_json",
     "queues_json",
     "read",
+    "read_numbers",
     "resolve",
     "schema_json",
     "seal",
@@ -143,6 +146,13 @@ def seal(dir: str | PathLike[str]) -> str: ...
 def sealed(
     dir: str | PathLike[str], names: Sequence[str] | None = None
 ) -> tuple[list[bytes], tuple[Path, str] | None]: ...
+def numbers(summary: str, bottleneck: str | None) -> dict[str, float]: ...
+def read_numbers(
+    root: str | PathLike[str], runs: Sequence[tuple[str, str | None]]
+) -> list[
+    tuple[tuple[dict[str, float], str, str, dict[str, str]] | None, tuple[Path, str] | None]
+]: ...
+def csv_cells(names: Sequence[str], rows: Sequence[dict[str, float]]) -> list[str]: ...
 
 @final
 class Run:

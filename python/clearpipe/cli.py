@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -335,6 +336,9 @@ USAGE = cast("type[Exception]", typer.BadParameter.__mro__[1])
 def main() -> None:
     """The console script."""
     terminal.write_anything()
+    # Most of what a command makes it needs until its end: to look through it for what may go, time
+    # and again, is a twentieth of the report of a large sweep.
+    gc.set_threshold(50_000)
     try:
         code = _called(sys.argv[1:])(standalone_mode=False)
     except USAGE as error:

@@ -102,3 +102,14 @@ def test_intervals_of_runs_cover_what_queueing_theory_says() -> None:
         covered += found.low <= 0.25 <= found.high
     print(f"{covered} of 1000 intervals cover 0.25; mean {sum(means) / len(means):.5f}")
     assert 930 <= covered <= 970
+
+
+def test_the_table_of_students_t_is_scipys() -> None:
+    from scipy.special import stdtrit
+
+    for freedom in range(1, 200):
+        wanted = float(stdtrit(freedom, 0.975))
+        assert statistics.t_quantile(freedom) == pytest.approx(wanted, rel=1e-14), freedom
+        assert statistics.t_quantile(freedom, 0.9) == pytest.approx(float(stdtrit(freedom, 0.95)))
+    # Between two whole ones, as Welch's degrees of freedom are.
+    assert statistics.t_quantile(2.5) == pytest.approx(float(stdtrit(2.5, 0.975)), rel=1e-14)

@@ -7,15 +7,18 @@ import json
 import math
 import os
 import shutil
+import struct
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 
 import pytest
 from sweeping import BASE, call, command, seals, times_done, write
 
-from clearpipe import ConfigError, RunError, sweep
+from clearpipe import ConfigError, RunError, _core, sweep
+from clearpipe import seals as sealing
 from clearpipe.sweep import progress, runner
 from clearpipe.sweep import store as storing
 from clearpipe.sweep.store import Store
@@ -501,3 +504,60 @@ def test_an_edited_result_is_told_and_run_again(tmp_path: Path) -> None:
     assert "r/summary.json: not the bytes that were written; run again" in again.stderr
     assert again.stdout.splitlines()[:9] == first.stdout.splitlines()[:9]
     assert "was there already" in call("run", "s.toml", "--out", "r", cwd=tmp_path).stderr
+
+
+def test_cells_of_numbers_are_those_that_python_writes() -> None:
+    """Of all sizes, with the ends of where there is no exponent, and whole ones."""
+    random = Random(7)
+    values = [random.uniform(-1, 1) * 10 ** random.randint(-30, 30) for _ in range(3000)]
+    values += [struct.unpack("<d", random.randbytes(8))[0] for _ in range(3000)]
+    values += [0.0, -0.0, 1.0, -3.0, 1e15, 1e16, 9999999999999998.0, 1e-4, 9.999e-5, 0.5, 1e22]
+    rows = [{"a": value} for value in values if math.isfinite(value)]
+    assert _core.csv_cells(["a"], rows) == [repr(row["a"]) for row in rows]
+    assert _core.csv_cells(["a", "b", "c"], [{"b": 2.0}, {"c": 1.0, "a": 3.5}]) == [
+        ",2.0,",
+        "3.5,,1.0",
+    ]
+
+
+def test_runs_are_read_in_their_order_and_each_by_itself(tmp_path: Path) -> None:
+    """More than a thread takes at once, some of them damaged, swapped or of another shape."""
+    store = Store(tmp_path)
+    names = [f"{number:064x}" for number in range(300)]
+    for number, name in enumerate(names):
+        folder = store.directory(name)
+        folder.mkdir(parents=True)
+        meta = {"identity": name, "model_version": "7", "fingerprint": "f", "parts": {"a": "1"}}
+        link = {"link": 0, "name": "core", "drops_pkts": number, "flag": True}
+        group = {"group": "g", "flows": 1, **({"fct_p50_s": 0.5} if number % 2 else {})}
+        summary = {"links": [link], "groups": [group], "goodput_bps": None}
+        (folder / "meta.json").write_text(json.dumps(meta))
+        (folder / "summary.json").write_text(json.dumps(summary))
+        (folder / "run.toml").write_text("")
+        (folder / "seal.json").write_text(sealing.seal(folder))
+    store.directory(names[7]).joinpath("summary.json").write_text("{}")
+    edit(store.directory(names[8]) / "meta.json", '"7"', '"8"')
+    moved = store.directory(names[10])
+    moved.rename(tmp_path / "moved")
+    store.directory(names[9]).rename(moved)
+    (tmp_path / "moved").rename(store.directory(names[9]))
+
+    found = store.read_numbers([(name, "core") for name in names])
+    assert len(found) == 300
+    for number, (numbers, damage) in enumerate(found):
+        if number in (7, 8, 9, 10):
+            assert numbers is None
+            file = "summary.json" if number == 7 else "meta.json"
+            assert damage.startswith(f"{store.directory(names[number]) / file}: ")
+            assert damage.endswith("; `sweep run` finds and repeats it")
+            continue
+        assert damage == ""
+        assert numbers is not None
+        late = {"fct_p50_s": 0.5} if number % 2 else {}
+        wanted: dict[str, float] = {"links.core.drops_pkts": number, "groups.g.flows": 1}
+        wanted |= {f"groups.g.{name}": value for name, value in late.items()}
+        assert numbers == (wanted | {"drops_pkts": number, "flows": 1} | late, "7", "f", {"a": "1"})
+    assert "2 bytes, " in found[7][1]
+    assert "not the bytes that were written" in found[8][1]
+    assert "the result of another run" in found[9][1]
+    assert "of another run" in found[10][1]

@@ -8,6 +8,7 @@
 mod errors;
 mod inside;
 mod linux;
+mod numbers;
 mod prototypes;
 mod record;
 mod run;
@@ -25,6 +26,8 @@ mod _core {
     use super::inside::{branch, explain_json};
     #[pymodule_export]
     use super::linux::{linux_describe, linux_model_version, linux_process, linux_tables};
+    #[pymodule_export]
+    use super::numbers::{csv_cells, numbers, read_numbers};
     #[pymodule_export]
     use super::prototypes::{
         PyAck, PyBacklog, PyDeparting, PyLoss, PyPacket, PyRouterContext, PySenderContext,

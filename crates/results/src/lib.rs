@@ -11,6 +11,8 @@ mod groups;
 mod macroflows;
 pub mod metrics;
 #[cfg(feature = "arrow")]
+mod numbers;
+#[cfg(feature = "arrow")]
 mod seals;
 #[cfg(feature = "arrow")]
 mod store;
@@ -22,7 +24,9 @@ pub use arrow::Batches;
 pub use groups::{GroupRow, Transfers};
 pub use macroflows::MacroRow;
 #[cfg(feature = "arrow")]
-pub use seals::{Damage, seal, sealed};
+pub use numbers::{Numbers, Read, Wanted, numbers, read_numbers};
+#[cfg(feature = "arrow")]
+pub use seals::{Damage, seal, sealed, write_python_float};
 #[cfg(feature = "arrow")]
 pub use store::{Draft, StoreError, Stored, check_writable, read_result, write_loose};
 pub use summary::{GroupSummary, LinkSummary, Spread, Summary};

@@ -20,7 +20,7 @@ use crate::store::StoreError;
 /// The file beside those that it seals.
 pub const SEAL: &str = "seal.json";
 
-const META: &str = "meta.json";
+pub(crate) const META: &str = "meta.json";
 
 /// What every result has, whatever of its tables is kept.
 const ALWAYS: [&str; 3] = [META, "run.toml", "summary.json"];
@@ -88,15 +88,62 @@ fn tables(dir: &Path, head: &str) -> Result<Vec<String>, StoreError> {
 /// # Errors
 /// What is wrong with the first that is something else, or with the seal.
 pub fn sealed(dir: &Path, names: Option<&[String]>) -> Result<Vec<Vec<u8>>, Damage> {
-    let seal = read(dir)?;
+    let result = SealedResult::open(dir)?;
     match names {
-        Some(names) => names.iter().map(|name| seal.content(dir, name)).collect(),
+        Some(names) => names.iter().map(|name| result.content(name)).collect(),
         None => {
-            for name in seal.files.keys() {
-                seal.content(dir, name)?;
+            for name in result.seal.files.keys() {
+                result.content(name)?;
             }
             Ok(Vec::new())
         }
+    }
+}
+
+/// A result whose seal is whole.
+pub(crate) struct SealedResult<'a> {
+    dir: &'a Path,
+    seal: Seal,
+}
+
+impl SealedResult<'_> {
+    pub(crate) fn open(dir: &Path) -> Result<SealedResult<'_>, Damage> {
+        Ok(SealedResult { dir, seal: read(dir)? })
+    }
+
+    /// The bytes of a file, which are those that were written.
+    pub(crate) fn content(&self, name: &str) -> Result<Vec<u8>, Damage> {
+        let (content, hash) = self.sized(name)?;
+        if digest(name, &content) == hash { Ok(content) } else { Err(self.changed(name)) }
+    }
+
+    /// What `meta.json` says but for times, which is what was written.
+    pub(crate) fn meta(&self) -> Result<serde_json::Map<String, Value>, Damage> {
+        let (content, hash) = self.sized(META)?;
+        let meta = lasting(&content).filter(|meta| meta_digest(meta) == hash);
+        meta.ok_or_else(|| self.changed(META))
+    }
+
+    /// A file as long as the one that was written, and the hash of that.
+    fn sized(&self, name: &str) -> Result<(Vec<u8>, &str), Damage> {
+        let path = self.dir.join(name);
+        let (Some(hash), Some(&size)) = (self.seal.files.get(name), self.seal.bytes.get(name))
+        else {
+            return Err(Damage { path, reason: "not sealed".to_owned() });
+        };
+        let content = match fs::read(&path) {
+            Ok(content) => content,
+            Err(error) => return Err(Damage { path, reason: told(&error) }),
+        };
+        let found = content.len() as u64;
+        if found != size {
+            return Err(Damage { path, reason: format!("{found} bytes, {size} written") });
+        }
+        Ok((content, hash))
+    }
+
+    fn changed(&self, name: &str) -> Damage {
+        Damage { path: self.dir.join(name), reason: "not the bytes that were written".to_owned() }
     }
 }
 
@@ -120,27 +167,6 @@ fn read(dir: &Path) -> Result<Seal, Damage> {
     }
 }
 
-impl Seal {
-    fn content(&self, dir: &Path, name: &str) -> Result<Vec<u8>, Damage> {
-        let path = dir.join(name);
-        let (Some(hash), Some(&size)) = (self.files.get(name), self.bytes.get(name)) else {
-            return Err(Damage { path, reason: "not sealed".to_owned() });
-        };
-        let content = match fs::read(&path) {
-            Ok(content) => content,
-            Err(error) => return Err(Damage { path, reason: told(&error) }),
-        };
-        let found = content.len() as u64;
-        if found != size {
-            return Err(Damage { path, reason: format!("{found} bytes, {size} written") });
-        }
-        if digest(name, &content) != *hash {
-            return Err(Damage { path, reason: "not the bytes that were written".to_owned() });
-        }
-        Ok(content)
-    }
-}
-
 /// The system's words without its number.
 fn told(error: &io::Error) -> String {
     let text = error.to_string();
@@ -161,13 +187,27 @@ fn digest(name: &str, content: &[u8]) -> String {
     if name != META {
         return hash(content);
     }
+    match lasting(content) {
+        Some(meta) => meta_digest(&meta),
+        None => hash(&[b"not JSON ", content].concat()),
+    }
+}
+
+/// What a result's `meta.json` says of more than the machine and the hour.
+fn lasting(content: &[u8]) -> Option<serde_json::Map<String, Value>> {
     match serde_json::from_slice(content) {
         Ok(Value::Object(mut meta)) => {
             meta.retain(|key, _| !TIMES.contains(&key.as_str()));
-            hash(python_json(&Value::Object(meta)).as_bytes())
+            Some(meta)
         }
-        _ => hash(&[b"not JSON ", content].concat()),
+        _ => None,
     }
+}
+
+fn meta_digest(meta: &serde_json::Map<String, Value>) -> String {
+    let mut out = String::new();
+    write_python_fields(&mut out, meta);
+    hash(out.as_bytes())
 }
 
 /// What Python's `json.dumps(value, sort_keys=True)` gives.
@@ -182,7 +222,7 @@ fn write_python_json(out: &mut String, value: &Value) {
         Value::Null => out.push_str("null"),
         Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Value::Number(number) if number.is_f64() => {
-            out.push_str(&python_float(&number.to_string()));
+            write_python_float(out, number.as_f64().unwrap_or_default());
         }
         Value::Number(number) => out.push_str(&number.to_string()),
         Value::String(text) => write_python_text(out, text),
@@ -194,19 +234,31 @@ fn write_python_json(out: &mut String, value: &Value) {
             }
             out.push(']');
         }
-        Value::Object(fields) => {
-            let mut fields: Vec<_> = fields.iter().collect();
-            // By code points, as Python compares texts, which is by the bytes of UTF-8, too.
-            fields.sort_by_key(|(key, _)| *key);
-            out.push('{');
-            for (i, (key, value)) in fields.into_iter().enumerate() {
-                out.push_str(if i > 0 { ", " } else { "" });
-                write_python_text(out, key);
-                out.push_str(": ");
-                write_python_json(out, value);
-            }
-            out.push('}');
-        }
+        Value::Object(fields) => write_python_fields(out, fields),
+    }
+}
+
+fn write_python_fields(out: &mut String, fields: &serde_json::Map<String, Value>) {
+    let mut fields: Vec<_> = fields.iter().collect();
+    // By code points, as Python compares texts, which is by the bytes of UTF-8, too.
+    fields.sort_by_key(|(key, _)| *key);
+    out.push('{');
+    for (i, (key, value)) in fields.into_iter().enumerate() {
+        out.push_str(if i > 0 { ", " } else { "" });
+        write_python_text(out, key);
+        out.push_str(": ");
+        write_python_json(out, value);
+    }
+    out.push('}');
+}
+
+/// What Python's `repr` gives of a finite number.
+pub fn write_python_float(out: &mut String, value: f64) {
+    let text = Value::from(value).to_string();
+    match value.abs() {
+        // Here both write the digits with the point among them.
+        1e-4..1e16 => out.push_str(&text),
+        _ => out.push_str(&python_float(&text)),
     }
 }
 

@@ -10,12 +10,11 @@ there is one group).
 from __future__ import annotations
 
 import difflib
-import functools
-import math
-import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from clearpipe import _core
 from clearpipe.errors import ConfigError
 from clearpipe.result import GroupSummary, LinkSummary
 
@@ -73,53 +72,7 @@ def unnamed(metric: str, links: Sequence[str], where: str, label: str = "") -> C
 def flat(summary: Mapping[str, Any], bottleneck: str | None) -> dict[str, float]:
     """Every number of a run's summary by its full name, and the short ones; those of links are of
     `bottleneck`."""
-    out: dict[str, float] = {}
-    for table, item in (("links", "name"), ("groups", "group")):
-        for row in summary[table]:
-            _row(out, f"{table}.{row[item]}", row)
-    short = next((x for x in summary["links"] if x["name"] == bottleneck), None)
-    if short is not None:
-        _row(out, "", short)
-    if len(summary["groups"]) == 1:
-        _row(out, "", summary["groups"][0])
-    _row(out, "", {key: value for key, value in summary.items() if key in SPREADS})
-    return out
-
-
-def _row(out: dict[str, float], prefix: str, row: Mapping[str, Any]) -> None:
-    values = tuple(row.values())
-    names, numbers = _names(prefix, tuple(row), tuple(map(type, values)))
-    found = tuple(map(float, numbers(values)))
-    # A sum is finite only if what is added is, so that most rows are looked at once.
-    if math.isfinite(sum(found)):
-        out.update(zip(names, found, strict=True))
-    else:
-        out.update((n, x) for n, x in zip(names, found, strict=True) if math.isfinite(x))
-
-
-@functools.lru_cache(maxsize=4096)
-def _names(
-    prefix: str, columns: tuple[str, ...], kinds: tuple[type, ...]
-) -> tuple[list[str], Callable[[Sequence[Any]], Iterable[float]]]:
-    """The metrics of a row's columns, of which many runs have the same few, and what gives their
-    values from those of the columns."""
-    head = f"{prefix}." if prefix else ""
-    names: list[str] = []
-    places: list[tuple[int, str | None]] = []
-    for place, (column, kind) in enumerate(zip(columns, kinds, strict=True)):
-        if column in SPREADS:
-            if kind is not type(None):
-                names += [f"{head}{name}" for name in _spread(column)]
-                places += [(place, key) for key in SPREAD_KEYS]
-        # By the type itself: a truth value is an int to `isinstance`.
-        elif column not in ("link", "flow") and kind in (float, int):
-            names.append(f"{head}{column}")
-            places.append((place, None))
-    if len(places) > 1 and not any(key for _, key in places):
-        return names, operator.itemgetter(*(place for place, _ in places))
-    return names, lambda values: [
-        values[place] if key is None else values[place][key] for place, key in places
-    ]
+    return _core.numbers(json.dumps(summary), bottleneck)
 
 
 def possible(scenario: Mapping[str, Any]) -> list[str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 import math
 import re
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import clearpipe as cp
-from clearpipe import statistics, units
-from clearpipe.errors import RunError
-from clearpipe.sweep import metrics, runner
+from clearpipe import _core, statistics, units
+from clearpipe.sweep import runner
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Store
 
@@ -68,6 +67,10 @@ class Table:
         return dict.fromkeys(name for names in kinds for name in names)
 
     def columns(self) -> dict[str, list[Any]]:
+        """All of them, with those of the metrics."""
+        return self.columns_about(self._metrics())
+
+    def columns_about(self, metrics: Mapping[str, list[float]]) -> dict[str, list[Any]]:
         """Column by column: the axes, `seed`, `rep`, `state`, `error`, `link`, the metrics, `run`.
 
         An axis of quantities has a second column, in numbers, whose name ends in the unit. `link`
@@ -83,9 +86,9 @@ class Table:
             "error": [row.error for row in self.rows],
             "link": [row.run.bottleneck for row in self.rows],
         }
-        own |= self._metrics()
-        for name in ("model_version", "fingerprint"):
-            own[name] = [getattr(row, name) for row in self.rows]
+        own |= metrics
+        own["model_version"] = [row.model_version for row in self.rows]
+        own["fingerprint"] = [row.fingerprint for row in self.rows]
         own["run"] = [row.run.identity for row in self.rows]
         for axis in self.spec.axes:
             labels = [points[row.run.point].coordinates[axis.name] for row in self.rows]
@@ -147,35 +150,39 @@ class Table:
 def read(spec: Spec, store: Store) -> Table:
     """All runs of a sweep, whatever became of them. With `until`, those that were asked for."""
     there, failed = store.present(), store.failed()
-    rows: list[Row] = []
-    seen: set[tuple[int, str]] = set()
-    for one in runner.asked(spec, store):
-        if isinstance(one, tuple):
-            point, error = one
-            for rep in range(runner.invalid_reps(spec)):
-                rows.append(Row(runner.invalid_run(spec, point, rep), "failed", str(error), {}))
-        elif (one.point, one.identity) not in seen:
-            seen.add((one.point, one.identity))
-            rows.append(_row(one, store, there, failed))
+    asked = _asked(spec, store)
+    mine = [(one.identity, one.bottleneck) for one, _ in asked if one.identity in there]
+    found = iter(store.read_numbers(mine))
+    rows = []
+    for run, error in asked:
+        if error is not None:
+            rows.append(Row(run, "failed", error, {}))
+        elif run.identity in there:
+            numbers, damage = next(found)
+            rows.append(
+                Row(run, "damaged", damage, {})
+                if numbers is None
+                else Row(run, "done", "", *numbers)
+            )
+        elif run.identity in failed:
+            rows.append(Row(run, "failed", str(failed[run.identity].get("error", "")), {}))
+        else:
+            rows.append(Row(run, "missing", "", {}))
     return Table(spec, rows, runner.of_other_models(spec, store), str(store.runs))
 
 
-def _row(run: runner.Run, store: Store, there: set[str], failed: dict[str, dict[str, Any]]) -> Row:
-    if run.identity in there:
-        try:
-            meta, summary = store.read_json(run.identity, "summary.json")
-            numbers = metrics.flat(summary, run.bottleneck)
-            version, fingerprint = str(meta["model_version"]), str(meta["fingerprint"])
-            parts = {sys.intern(name): sys.intern(v) for name, v in meta["parts"].items()}
-        except RunError as error:
-            return Row(run, "damaged", str(error), {})
-        except (AttributeError, KeyError, TypeError, ValueError):
-            path = store.directory(run.identity)
-            return Row(run, "damaged", f"{path}: damaged; `sweep run` finds and repeats it", {})
-        return Row(run, "done", "", numbers, sys.intern(version), fingerprint, parts)
-    if run.identity in failed:
-        return Row(run, "failed", str(failed[run.identity].get("error", "")), {})
-    return Row(run, "missing", "", {})
+def _asked(spec: Spec, store: Store) -> list[tuple[runner.Run, str | None]]:
+    """The runs that a sweep asks for, each once for a point, and why one cannot be."""
+    found: dict[tuple[int, str], tuple[runner.Run, str | None]] = {}
+    for one in runner.asked(spec, store):
+        if isinstance(one, runner.Run):
+            found.setdefault((one.point, one.identity), (one, None))
+            continue
+        point, error = one
+        for rep in range(runner.invalid_reps(spec)):
+            run = runner.invalid_run(spec, point, rep)
+            found[run.point, run.identity] = run, str(error)
+    return list(found.values())
 
 
 def _free(name: str, *columns: Mapping[str, Any]) -> str:
@@ -226,33 +233,35 @@ def points(table: Table) -> dict[str, list[Any]]:
     return {**axes, **out}
 
 
+# The columns behind those of the metrics.
+_KNOWN_BY = ("model_version", "fingerprint", "run")
+
+
 def csv(table: Table) -> str:
     """The table as CSV."""
+    names = table.metric_names()
+    columns = table.columns_about({name: [] for name in names})
+    about = [name for name in columns if name not in set(names)]
+    # The metrics are before what a run is known by.
+    sides = about[: -len(_KNOWN_BY)], about[-len(_KNOWN_BY) :]
+    before, after = (
+        _lines([[name, *map(_cell, columns[name])] for name in side]) for side in sides
+    )
+    if not names:
+        return "".join(f"{x},{y}\n" for x, y in zip(before, after, strict=True))
+    cells = _lines([[name] for name in names])
+    cells += _core.csv_cells(names, [row.metrics for row in table.rows])
+    return "".join(f"{x},{c},{y}\n" for x, c, y in zip(before, cells, after, strict=True))
+
+
+def _lines(columns: Iterable[Sequence[object]]) -> list[str]:
+    """Columns as lines of CSV, without their ends."""
     import csv as writing
-    import io
 
-    out = io.StringIO()
-    columns = table.columns()
-    writer = writing.writer(out, lineterminator="\n")
-    writer.writerow(columns)
-    metrics = set(table.metric_names())
-    cells = (_cells(found, name in metrics) for name, found in columns.items())
-    writer.writerows(zip(*cells, strict=True))
-    return out.getvalue()
-
-
-def _cells(column: list[Any], of_metric: bool) -> list[Any]:
-    """A column's cells: of the many metrics only what a run does not have is another than it is,
-    and of texts what begins as a formula does."""
-    if not of_metric:
-        return [
-            value if type(value) is str and not value.startswith(_FORMULA) else _cell(value)
-            for value in column
-        ]
-    # A sum is a number only if what is added is.
-    if math.isfinite(sum(column)):
-        return column
-    return ["" if math.isnan(value) else value for value in column]
+    lines: list[str] = []
+    out = SimpleNamespace(write=lines.append)
+    writing.writer(out, lineterminator="").writerows(zip(*columns, strict=True))
+    return lines
 
 
 # What a spreadsheet takes for the beginning of a formula.

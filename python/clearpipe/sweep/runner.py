@@ -255,7 +255,7 @@ def _hash(value: object) -> str:
 
 def of_other_models(spec: Spec, store: Store) -> dict[str, list[str]]:
     """The runs of this sweep that the store has of other versions, which are not used, by those."""
-    there = store.present()
+    there: set[str] | None = None
     found: dict[str, set[str]] = {}
     names = (_name(spec), _former_name(spec))
     for path in (path for name in names for path in store.plans.glob(f"{name}.*.json")):
@@ -266,6 +266,7 @@ def of_other_models(spec: Spec, store: Store) -> dict[str, list[str]]:
             others = [api.outdated(meta) for meta in metas]
             for mine, other in zip(points, itertools.cycle(others), strict=False):
                 if other:
+                    there = store.present() if there is None else there
                     found.setdefault(other, set()).update(there.intersection(mine))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue

@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
-from clearpipe.errors import ConfigError
-from clearpipe.sweep import metrics, runner
+from clearpipe.errors import ConfigError, RunError
+from clearpipe.sweep import runner
 from clearpipe.sweep.spec import Point, Spec
 from clearpipe.sweep.store import Store
 from clearpipe.until import Until, needed
@@ -92,14 +92,16 @@ class Plan:
         return sum(one.open for one in self.points)
 
     def _grow(self, one: Growth, there: set[str]) -> None:
-        for identity in one.due:
-            if identity in there:
-                _, summary = self.store.read_json(identity, "summary.json")
-                self.last = metrics.flat(summary, one.plan.bottleneck if one.plan else None)
-                if self.until.metric in self.last:
-                    one.found.append(self.last[self.until.metric])
-                else:
-                    one.lacking += 1
+        link = one.plan.bottleneck if one.plan else None
+        done = [(identity, link) for identity in one.due if identity in there]
+        for found, damage in self.store.read_numbers(done):
+            if found is None:
+                raise RunError(damage)
+            self.last = found.metrics
+            if self.until.metric in self.last:
+                one.found.append(self.last[self.until.metric])
+            else:
+                one.lacking += 1
         one.have = one.target
         one.target = needed(self.until, one.found, one.have, one.lacking)
         one.open = one.target > one.have

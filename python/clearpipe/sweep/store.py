@@ -26,12 +26,12 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from clearpipe import atomic_files, seals
+from clearpipe import _core, atomic_files, seals
 from clearpipe.errors import RunError
 from clearpipe.locks import lock, try_lock, unlock
 from clearpipe.result import Result
@@ -51,6 +51,15 @@ class Damage:
     identity: str
     path: Path
     reason: str
+
+
+class Numbers(NamedTuple):
+    """What a table needs of a run."""
+
+    metrics: dict[str, float]
+    model_version: str
+    fingerprint: str
+    parts: Mapping[str, str]
 
 
 class Store:
@@ -256,6 +265,21 @@ class Store:
         if found[0].get("identity") != identity:
             raise _repeats(seals.Damage(folder / "meta.json", "the result of another run"))
         return found
+
+    def read_numbers(
+        self, runs: Sequence[tuple[str, str | None]]
+    ) -> list[tuple[Numbers | None, str]]:
+        """The numbers of runs, by their identities and bottlenecks, or what is wrong with a file of
+        theirs; meta.json and summary.json of all are compared with the seals, and the runs with
+        their identities."""
+        read: list[tuple[Numbers | None, str]] = []
+        for found, damage in _core.read_numbers(self.runs, runs):
+            if found is not None:
+                read.append((Numbers(*found), ""))
+            else:
+                assert damage is not None
+                read.append((None, str(_repeats(seals.Damage(*damage)))))
+        return read
 
 
 def _repeats(damage: seals.Damage) -> RunError:
