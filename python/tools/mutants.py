@@ -52,7 +52,7 @@ TESTS = {
     "clearpipe-transport": ["--lib", "--test", "it"],
     "clearpipe-engine": ["--lib"],
     "clearpipe-net": ["--lib", "--test", "it"],
-    "clearpipe-results": ["--lib", "--test", "store"],
+    "clearpipe-results": ["--lib", "--test", "store", "--features", "arrow"],
 }
 NET = "clearpipe-net"
 # Tests that read sources, which are rewritten.
