@@ -5,12 +5,13 @@ A mutant is the source with one operator, condition or result changed. Its crate
 first, then, if they notice nothing, those of `net`: never golden rows and never fingerprints
 written down. Mutants come in an order that the seed draws, so that those tried so far are a fair
 sample of all; what is known is in target/mutants (or `--state`) and a second call goes on from
-there. A mutant whose file has changed since is tried again, and with `--again` those that survived
-are too.
+there. A mutant whose file has changed since, its tests apart, is tried again, and with `--again`
+those that survived are too.
 
 One build holds a batch of mutants: a function of which n are drawn has n + 1 bodies, and a switch
-that the environment sets chooses one. See judge.py for which tests judge. A mutant that does not
-compile so is built alone, as those in a `const fn` are.
+that the environment sets chooses one. See judge.py for which tests judge. A mutant that asks of a
+type what it cannot do (a default, a sum of two times) does not compile in any build. One that the
+compiler refuses for another reason is built alone, as those in a `const fn` are.
 
 - laws: all of `cc`'s protocols and queues, and the crate `queue`, but for `probe` and `describe`,
   which show a state and change none.
@@ -51,7 +52,7 @@ TESTS = {
     "clearpipe-transport": ["--lib", "--test", "it"],
     "clearpipe-engine": ["--lib"],
     "clearpipe-net": ["--lib", "--test", "it"],
-    "clearpipe-results": ["--lib", "--test", "store"],
+    "clearpipe-results": ["--lib", "--test", "store", "--features", "arrow"],
 }
 NET = "clearpipe-net"
 # Tests that read sources, which are rewritten.
@@ -65,6 +66,9 @@ ENVIRONMENT.pop("CARGO_TARGET_DIR", None)
 # What cargo-mutants calls a mutant.
 Mutant = dict[str, Any]
 WRITING = threading.Lock()
+
+# What a type lacks: a trait, an operator, a function, a field. Alone it lacks that as well.
+LACKING = {"E0277", "E0369", "E0599", "E0600", "E0604", "E0605", "E0609"}
 
 TOKEN = re.compile(
     r"""//[^\n]*
@@ -103,8 +107,9 @@ def drawn(name: str, seed: int, sample: int | None) -> list[Mutant]:
 
 
 def digest(file: str) -> str:
-    """Of a source."""
-    return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()[:16]
+    """Of a source but for its tests: a new one leaves what others noticed as it is."""
+    code = (ROOT / file).read_bytes().split(b"\n#[cfg(test)]\nmod tests")[0]
+    return hashlib.sha256(code).hexdigest()[:16]
 
 
 def known(state: Path) -> dict[str, dict[str, str]]:
@@ -237,19 +242,22 @@ def rewritten(text: str, here: Sequence[Place]) -> tuple[str, dict[int, int]]:
     return "".join(pieces), lines
 
 
-def batch_tree(tree: Path, batch: Sequence[Mutant]) -> tuple[dict[str, Place], list[Mutant]]:
+def batch_tree(
+    tree: Path, batch: Sequence[Mutant]
+) -> tuple[dict[str, Place], list[Mutant], list[Mutant]]:
     """Writes the tree with all mutants of the batch that compile so; the place of each by its name,
-    and those to be built alone."""
+    those to be built alone and those that compile nowhere."""
     # What an earlier call found out: a tree that is written twice is built twice.
     kept_apart = tree.parent / "apart.jsonl"
     lines = kept_apart.read_text(encoding="utf-8").splitlines() if kept_apart.exists() else []
     rows = [json.loads(line) for line in lines]
-    names = {str(name) for name, file, source in rows if source == digest(file)}
+    # Of each, does it compile nowhere?
+    names = {str(name): bool(no) for name, file, source, no in rows if source == digest(file)}
     while True:
         chosen = [m for m in batch if m["name"] not in names and m["function"] is not None]
         found = places(chosen)
         every = [place for here in found.values() for place in here]
-        fixed = [m for place in every if place.constant for m in place.mutants.values()]
+        fixed = [(m, False) for place in every if place.constant for m in place.mutants.values()]
         if not fixed:
             changed, owners = judge.with_switch(ROOT), {}
             for file, here in found.items():
@@ -257,18 +265,23 @@ def batch_tree(tree: Path, batch: Sequence[Mutant]) -> tuple[dict[str, Place], l
                 changed[file], owners[file] = rewritten(text, here)
             synchronised(tree, changed)
             numbered = {n: mutant for place in every for n, mutant in place.mutants.items()}
-            fixed = [numbered[number] for number in broken(tree, batch, owners)]
+            fixed = [(numbered[n], no) for n, no in broken(tree, batch, owners).items()]
         if not fixed:
             kept = {str(m["name"]): place for place in every for m in place.mutants.values()}
-            return kept, [m for m in batch if m["name"] not in kept]
+            apart = [m for m in batch if m["name"] not in kept]
+            nowhere = [m for m in apart if names.get(str(m["name"]))]
+            return kept, [m for m in apart if not names.get(str(m["name"]))], nowhere
         with kept_apart.open("a", encoding="utf-8") as out:
-            for m in fixed:
-                names.add(str(m["name"]))
-                out.write(json.dumps([m["name"], m["file"], digest(str(m["file"]))]) + "\n")
+            for m, no in fixed:
+                names[str(m["name"])] = no
+                out.write(json.dumps([m["name"], m["file"], digest(str(m["file"])), no]) + "\n")
 
 
-def broken(tree: Path, batch: Sequence[Mutant], owners: Mapping[str, dict[int, int]]) -> set[int]:
-    """The mutants in whose bodies the compiler finds errors; none when all compiles."""
+def broken(
+    tree: Path, batch: Sequence[Mutant], owners: Mapping[str, dict[int, int]]
+) -> dict[int, bool]:
+    """The mutants in whose bodies the compiler finds errors, and whether alone they have them too;
+    none when all compiles."""
     packages = [
         word for name in sorted({str(m["package"]) for m in batch}) for word in ("-p", name)
     ]
@@ -277,16 +290,18 @@ def broken(tree: Path, batch: Sequence[Mutant], owners: Mapping[str, dict[int, i
         cwd=tree, capture_output=True, text=True, check=False, env=ENVIRONMENT,
     )  # fmt: skip
     if done.returncode == 0:
-        return set()
-    found = set()
+        return {}
+    found: dict[int, bool] = {}
     for row in map(json.loads, done.stdout.splitlines()):
         message = row.get("message", {})
         if row["reason"] != "compiler-message" or message["level"] != "error":
             continue
+        lacking = bool(message["code"]) and message["code"]["code"] in LACKING
         spans = [span for part in [message, *message["children"]] for span in part["spans"]]
         for span in spans:
             lines = owners.get(span["file_name"], {})
-            found |= {lines[n] for n in (span["line_start"], span["line_end"]) if n in lines}
+            for mutant in {lines[n] for n in (span["line_start"], span["line_end"]) if n in lines}:
+                found[mutant] = found.get(mutant, False) or (lacking and span["is_primary"])
     if not found:
         sys.exit(f"the copy does not compile, and not because of a mutant:\n{done.stderr}")
     return found
@@ -330,12 +345,18 @@ def tried(
     """Judges those of a batch that are wanted, in its order, so many at a time; gives those that
     need a build of their own."""
     tree = state / "tree"
-    kept, apart = batch_tree(tree, batch)
+    kept, apart, nowhere = batch_tree(tree, batch)
+    for mutant in nowhere:
+        note(state, mutant, "unviable", str(mutant["package"]), "")
     numbers = {str(m["name"]): n for place in kept.values() for n, m in place.mutants.items()}
     packages = sorted({str(mutant["package"]) for mutant in batch} | {NET})
     programs = judge.build(tree, {name: TESTS[name] for name in packages}, ENVIRONMENT)
     tests = judge.measured(programs, SKIP, ENVIRONMENT, state / "tests.jsonl")
-    print(f"{len(batch)} mutants in a build, {len(apart)} apart; {len(tests)} tests", flush=True)
+    print(
+        f"{len(kept)} mutants in a build, {len(apart)} apart, {len(nowhere)} do not compile; "
+        f"{len(tests)} tests",
+        flush=True,
+    )
 
     def one(mutant: Mutant) -> None:
         name = str(mutant["name"])
@@ -345,6 +366,18 @@ def tried(
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(one, batch))
     return [mutant for mutant in apart if mutant["name"] in wanted]
+
+
+def next_batch(state: Path, mutants: Sequence[Mutant], todo: set[str], size: int) -> list[Mutant]:
+    """The mutants of the next build: those of the last one while some of it are to do, so that an
+    interruption costs no build; then the next ones to do."""
+    kept = state / "batch.json"
+    every = {(str(m["name"]), digest(str(m["file"]))): m for m in mutants}
+    last = [tuple(key) for key in json.loads(kept.read_text())] if kept.exists() else []
+    if not (all(key in every for key in last) and any(name in todo for name, _ in last)):
+        last = [key for key in every if key[0] in todo][:size]
+        kept.write_text(json.dumps(last), encoding="utf-8")
+    return [every[key] for key in last]
 
 
 def interval(killed: int, tried: int) -> tuple[float, float]:
@@ -408,12 +441,10 @@ def main() -> None:
         or (arguments.again and have[str(mutant["name"])]["verdict"] == "missed")
     }
     apart = []
-    # The same batches in each call, so that a build is made once.
-    for start in range(0, len(mutants), arguments.batch):
-        batch = mutants[start : start + arguments.batch]
-        wanted = open_ & {str(mutant["name"]) for mutant in batch}
-        if wanted and not arguments.report and time.monotonic() < end:
-            apart += tried(state, batch, wanted, end, arguments.jobs)
+    while open_ and not arguments.report and time.monotonic() < end:
+        batch = next_batch(state, mutants, open_, arguments.batch)
+        apart += tried(state, batch, open_, end, arguments.jobs)
+        open_ -= {str(mutant["name"]) for mutant in batch}
     # Last, for each takes as long as a hundred others.
     for mutant in apart:
         if time.monotonic() < end:

@@ -123,7 +123,7 @@ pub(crate) fn threshold(th: f64, ratio: f64, context: &RouterContext) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{ms, near};
+    use crate::tests::{ms, near, router_context};
 
     #[test]
     fn the_average_moves_by_its_weight_and_ages_while_idle() {
@@ -217,5 +217,15 @@ mod tests {
         let mut before = stream.clone();
         Early::new((10.0, 20.0), 0.1).picks(10.0, &mut stream);
         assert_eq!(stream.bits(), before.bits());
+    }
+
+    /// Of a buffer of 15,000 bytes, 15 packets of 1000, a half is 7.5; of one of 40 packets 20. A
+    /// threshold of its own goes before.
+    #[test]
+    fn a_ratio_is_of_the_buffer_in_packets() {
+        let context = router_context(Rate(8_000_000), 40);
+        let bytes = RouterContext { limit: Limit::Bytes(15_000), ..context.clone() };
+        assert_eq!((threshold(0.0, 0.5, &bytes), threshold(0.0, 0.5, &context)), (7.5, 20.0));
+        assert_eq!(threshold(3.0, 0.5, &bytes), 3.0);
     }
 }

@@ -324,4 +324,13 @@ mod tests {
         pi.retune(&PiParams::default(), &context);
         assert_eq!(pi.stream.bits(), before.bits());
     }
+
+    /// A reference of 50 packets is not a quarter of the buffer of 400: 0.02*(70 - 50) - 0.01*(0 - 50).
+    #[test]
+    fn a_reference_in_packets_goes_before_the_ratio() {
+        let params = PiParams { a: 0.02, b: 0.01, q_ref: 50.0, ..PiParams::default() };
+        let mut pi = Pi::new(&params, &router_context(Rate(8_000_000), 400));
+        pi.on_timer(pi.next, queue(70));
+        assert!(near(pi.probability, 0.9), "{}", pi.probability);
+    }
 }

@@ -186,4 +186,15 @@ mod tests {
         let mut ecn = Ecn::NotCapable;
         assert_eq!(vq.on_arrival(ms(1), passing(&mut ecn), Backlog::default()), Verdict::Drop);
     }
+
+    /// Four packets wait when the virtual link becomes as fast as the real one, 1 ms a packet: 3 ms
+    /// later one of them is left, and the arrival.
+    #[test]
+    fn another_rate_serves_the_queue_that_is_there() {
+        let mut vq = vq(VqParams::default());
+        (0..4).for_each(|_| assert!(!marked(&mut vq, ms(1))));
+        let params = VqParams { capacity_ratio: 1.0, buffer_ratio: 0.4, ..VqParams::default() };
+        vq.retune(&params, &router_context(Rate(8_000_000), 10));
+        assert!(!marked(&mut vq, ms(4)) && near(vq.queue.length, 2.0), "{}", vq.queue.length);
+    }
 }

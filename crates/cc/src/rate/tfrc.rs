@@ -709,4 +709,15 @@ mod tests {
             assert_eq!((s.next_timer(), s.active), (ms(1100), false));
         }
     }
+
+    /// RFC 5348, section 4.2: with segments of 3000 B the initial window is min(12,000, max(6000,
+    /// 4380)) = 6000 B, with 1500 B min(6000, max(3000, 4380)) = 4380 B; in 100 ms.
+    #[test]
+    fn the_initial_window_depends_on_the_segment() {
+        for (packet_bytes, rate) in [(3000, 60_000.0), (1500, 43_800.0)] {
+            let context = SenderContext { packet_bytes, ..sender_context(1.0) };
+            let mut s = Tfrc::new(&TfrcParams::default(), &context);
+            assert!(near(report(&mut s, 100, 100, 0.0, 0.0), rate), "{}", s.x);
+        }
+    }
 }

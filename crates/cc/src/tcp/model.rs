@@ -319,4 +319,16 @@ mod tests {
         all.update(at(145), 100, (1000.0, 50), (10, 0));
         assert_eq!(all.most(), 50.0);
     }
+
+    /// Linux's minmax: with a window of 12 a value of time 4 is 12 old at 16, which is not too old;
+    /// at 17 it is, and the third best of time 7 counts.
+    #[test]
+    fn what_is_as_old_as_the_window_still_counts() {
+        let mut filter = WindowedMax::default();
+        for (now, value, most) in
+            [(0, 9.0, 9.0), (4, 7.0, 9.0), (7, 6.0, 9.0), (16, 1.0, 7.0), (17, 1.0, 6.0)]
+        {
+            assert_eq!(filter.update(12, now, value), most, "{now}");
+        }
+    }
 }

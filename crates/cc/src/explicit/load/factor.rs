@@ -338,4 +338,16 @@ mod tests {
         }
         assert_eq!(limited_square(4.0, (0.0, f64::INFINITY)), 16.0);
     }
+
+    /// The paper's senders leave at once when the window allows.
+    #[test]
+    fn without_a_reason_to_space_there_is_no_pacing() {
+        let spacing = |pace_large_rtt, pacing| {
+            Spacing::new(&SpacingParams { pace_large_rtt, pacing }, 1000).paces()
+        };
+        assert_eq!(
+            (spacing(false, 0.0), spacing(true, 0.0), spacing(false, 2.0)),
+            (false, true, true)
+        );
+    }
 }

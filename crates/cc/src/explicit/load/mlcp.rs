@@ -615,4 +615,30 @@ mod tests {
         window.on_loss(&loss(LossKind::Timeout, 10));
         assert_eq!(window.cwnd, 1.0);
     }
+
+    /// Load code 0 is no sender of MLCP's; each of the other fifteen is.
+    #[test]
+    fn a_load_code_of_zero_is_not_capable() {
+        assert!(!header(0, 3, 80).is_capable());
+        assert!((1..=15).all(|load| header(load, 3, 80).is_capable()));
+    }
+
+    /// 98 kB are 0.4 of the 245 kB that 10 Mb/s take in the first period, and 0.8 of what 5 Mb/s do.
+    #[test]
+    fn a_period_is_measured_by_the_capacity_at_its_end() {
+        for (capacity, load) in [(10_000_000, 0.4), (5_000_000, 0.8)] {
+            let mut router = router();
+            for _ in 0..98 {
+                let (mut ecn, mut header) = (Ecn::NotCapable, header(1, 0, 80));
+                let packet = Passing { header: Some(&mut header), ..passing(&mut ecn) };
+                router.on_arrival(ms(5), packet, Backlog::default());
+            }
+            router.on_capacity(ms(100), Rate(capacity));
+            while router.next_timer() <= ms(200) {
+                let at = router.next_timer();
+                router.on_timer(at, Backlog::default());
+            }
+            assert!(near(router.gauge.sigma(), load), "{}", router.gauge.sigma());
+        }
+    }
 }

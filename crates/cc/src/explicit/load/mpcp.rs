@@ -508,4 +508,14 @@ mod tests {
         let (ours, wanted) = (ends.1.on_data(&data), dpcps.on_data(&data));
         assert_eq!((ours.header, ours.code), (wanted.header, wanted.code));
     }
+
+    /// Sixteen marks share a word: flow 16's is not flow 0's, and with 64 places flow 64's is.
+    #[test]
+    fn each_flow_has_a_mark_until_places_run_out() {
+        let mut paths = Paths::new(64);
+        paths.set(16, (Path::Higher, 2));
+        assert_eq!((paths.get(0).1, paths.get(16).1, paths.get(1).1), (0, 2, 0));
+        paths.set(64, (Path::Lower, 1));
+        assert_eq!((paths.get(0).1, paths.get(16).1), (1, 2));
+    }
 }

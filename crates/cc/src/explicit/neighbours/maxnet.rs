@@ -319,4 +319,13 @@ mod tests {
             assert_eq!(wire, bytes, "{price} {rtt}");
         }
     }
+
+    /// A packet says its sender's smoothed RTT, by which routers choose their gain.
+    #[test]
+    fn a_packet_states_the_rtt() {
+        let maxnet = MaxNet::new(&MaxNetSenderParams::default());
+        let segment = Departing { srtt: Some(Span::from_millis(80)), ..crate::tests::departing() };
+        let header = maxnet.ask(Pace { rate: 0.0, srtt: 0.08 }, &segment);
+        assert_eq!((header.price, header.rtt), (0.0, 0.08));
+    }
 }

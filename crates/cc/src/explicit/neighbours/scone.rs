@@ -494,4 +494,19 @@ mod tests {
             assert_eq!(router.policed as f64, dropped);
         }
     }
+
+    /// One that does not obey asks as well, and is not paced. Each flow has a bucket of its own.
+    #[test]
+    fn who_does_not_obey_is_not_paced_and_flows_share_no_bucket() {
+        let of = |obeys| {
+            SconeSender::new(
+                &SconeParams { obeys, ..SconeParams::default() },
+                &sender_context(10.0),
+            )
+        };
+        assert!(of(true).paces() && !of(false).paces());
+        let context = router_context(Rate(10_000_000), 100);
+        let router = SconeRouter::new(&SconeRouterParams::default(), &context);
+        assert_ne!(router.cell(1), router.cell(2));
+    }
 }

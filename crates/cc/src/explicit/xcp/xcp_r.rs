@@ -180,4 +180,13 @@ mod tests {
             assert!(near(s.cwnd(), xcp.cwnd()), "{seq}");
         }
     }
+
+    /// Nor is the largest value of the wire form a sum's part (XCP's D2).
+    #[test]
+    fn the_largest_feedback_is_no_part_of_the_sum() {
+        let mut receiver = Adding::default();
+        assert_eq!(receiver.on_data(&data(0, LARGEST_FEEDBACK)).header.feedback, f64::INFINITY);
+        assert_eq!(receiver.on_data(&data(1, 70.0)).header.feedback, 70.0);
+        assert_eq!(receiver.on_data(&data(2, LARGEST_FEEDBACK)).header.feedback, 70.0);
+    }
 }

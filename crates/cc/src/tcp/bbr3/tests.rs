@@ -687,3 +687,13 @@ fn the_end_of_recovery_restores_the_window() {
         assert_eq!(bbr.cwnd, cwnd, "{recovering}");
     }
 }
+
+/// Linux's (v3) alpha moves by a sixteenth to each round's own share: all marked, then none.
+#[test]
+fn marks_are_counted_anew_in_each_round() {
+    let mut marks = Marks::new(true, false);
+    marks.on_ack(&Ack { marks: 10, ..ack(10) });
+    assert!(marks.end_round() && near(marks.alpha, 1.0));
+    marks.on_ack(&ack(10));
+    assert!(!marks.end_round() && near(marks.alpha, 0.9375), "{}", marks.alpha);
+}

@@ -338,3 +338,15 @@ fn an_intervals_length_is_mlcps_period() {
         assert!((s.cwnd() - 11.8375).abs() < 1e-7, "{interval}: {}", s.cwnd());
     }
 }
+
+/// A link as bad as the tag's changes nothing: the tag goes on naming the first of them.
+#[test]
+fn only_a_worse_link_takes_the_tag() {
+    for (signal, better, worse) in
+        [(Signal::Abw, 6, 4), (Signal::AbwC, 6, 4), (Signal::Delay, 4, 6)]
+    {
+        let tag = CsigHeader::told(signal, 5, 1);
+        let yields = [better, 5, worse].map(|value| tag.yields(signal, value));
+        assert_eq!(yields, [false, false, true], "{signal:?}");
+    }
+}

@@ -442,3 +442,38 @@ fn the_wire_form_is_rtt_cwnd_feedback() {
     demand(1500.0, 0.0).encode(&mut wire);
     assert_eq!(XcpHeader::decode(&wire), Some(demand(1500.0, 0.0)));
 }
+
+/// The largest feedback of the wire form is that of no router (D2): the window stays.
+#[test]
+fn the_largest_feedback_of_the_wire_says_nothing() {
+    let mut wire = [0; 16];
+    wire[8..].copy_from_slice(&i64::MAX.to_be_bytes());
+    let header = XcpHeader::decode(&wire).unwrap();
+    let mut sender = XcpSender::new(&XcpSenderParams::default(), &sender_context(10.0));
+    sender.on_ack(&Ack { header, ..crate::tests::ack(1) });
+    assert_eq!(sender.cwnd(), 10.0);
+    let back = XcpHeader { feedback: LARGEST_FEEDBACK, ..header };
+    sender.on_ack(&Ack { header: back, ..crate::tests::ack(1) });
+    assert_eq!(sender.cwnd(), 10.0);
+}
+
+/// Feedback is rounded to the nearest unit: 0.6 of one is 1, 0.4 is 0, -0.6 is -1.
+#[test]
+fn feedback_is_rounded_to_its_unit() {
+    let written = |units: f64| {
+        let mut wire = [0; 16];
+        let feedback = units / FEEDBACK_UNITS;
+        XcpHeader { cwnd: 0.0, rtt: 0.0, feedback }.encode(&mut wire);
+        i64::from_be_bytes(wire[8..].try_into().unwrap())
+    };
+    assert_eq!([0.6, 0.4, -0.6].map(written), [1, 0, -1]);
+}
+
+/// A parameter, of which ns-3's and the draft's routers know nothing.
+#[test]
+fn acks_go_first_where_the_parameter_says_so() {
+    let of = |acks_first| {
+        XcpRouter::acks_first(&XcpRouterParams { acks_first, ..XcpRouterParams::default() })
+    };
+    assert!(of(true) && !of(false));
+}
