@@ -171,7 +171,7 @@ def sec3e_mdfreeze_after(data: Data) -> dict[str, Reading]:
 
 def sec3e_mdfreeze_heard(data: Data) -> dict[str, Reading]:
     """The same where overload is heard then, and where low load is."""
-    out = {}
+    out: dict[str, Reading] = {}
     for part, code in (("halved", CODES[2]), ("bouncing", CODES[0])):
         found = _after_decreases(data.of(part, "vcp")[0].result, heard=1, rtt=0.16, codes=(code,))
         out |= {f"{part}: {name}": reading for name, reading in found.items()}
