@@ -11,7 +11,7 @@ import pytest
 
 from clearpipe.papers import vcp
 from clearpipe.reproduce import data
-from clearpipe.reproduce.runs import Data
+from clearpipe.reproduce.runs import Censored, Data
 
 
 def _utilization(monkeypatch: pytest.MonkeyPatch, low: float) -> None:
@@ -70,3 +70,58 @@ def test_each_flow_is_judged_not_their_mean() -> None:
     found = vcp.sec4c_alloc_c1(cast(Data, runs))
     assert [reading.interval.mean for reading in found.values()] == [2.1, 3.3]
     assert not any(reading.inside for reading in found.values())
+
+
+def test_a_newcomer_settles_when_it_leaves_its_share_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Half of the other's goodput is two thirds of an equal share; at 12 s both have the same.
+    t = np.arange(1, 401) * 0.5
+    first = np.full(400, 1e6)
+    second = np.where(t <= 112, 0.5e6, 1e6)
+    series = {"f1": (t, first), "f2": (t, second)}
+    monkeypatch.setattr(vcp, "flow_series", lambda result, name: series)
+    assert vcp._keeps(cast(Any, None), 2) == pytest.approx(12.0)
+    # In the last 2 s it has twice as much: then it did not settle in the 100 s.
+    series["f2"] = (t, np.where(t > 198, 2e6, second))
+    late = vcp._keeps(cast(Any, None), 2)
+    assert isinstance(late, Censored)
+    assert late == 100.0
+
+
+def test_a_newcomer_that_settles_first_was_not_the_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    never = Censored(100.0)
+    times = {
+        "vcp": {2: never, 3: 60.0, 4: never, 5: 94.0},
+        "xcp": {2: 2.0, 3: 30.0, 4: never, 5: never},
+    }
+    monkeypatch.setattr(vcp, "_keeps", lambda result, flow: times[result][flow])
+    figure = data.chosen("vcp:fig10")[0]
+    runs = SimpleNamespace(figure=figure, of=lambda part, scheme: [SimpleNamespace(result=scheme)])
+    found = vcp.fig10_settled(cast(Data, runs))
+    # At least 100 / 2 times as long is enough, 60 / 30 is not; without both times nothing is known;
+    # 94 s against more than 100 is less than as long.
+    assert [one.inside for one in found.values()] == [True, False, False, False]
+    assert [one.undecided for one in found.values()] == [False, False, True, False]
+
+
+def test_a_freeze_that_does_not_end_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    def judged(thaw: float) -> dict[str, bool]:
+        """A cut at 1 s, additive increase from `thaw` to 2 s, overload told all the time."""
+        series = {
+            "sender_mode": {"f": (np.array([0.5, 1.0, thaw, 2.0]), np.array([2, 3, 2, 3]))},
+            "sender_code": {"f": (np.array([1.0]), np.array([3]))},
+            "sender_cwnd": {"f": (np.array([0.5, 1.0]), np.array([8.0, 7.0]))},
+        }
+        monkeypatch.setattr(vcp, "flow_series", lambda result, name: series[name])
+        run = cast(Any, SimpleNamespace(meta={"simulated_s": 3.0}))
+        found = vcp._after_decreases(run, heard=1, rtt=0.08, codes=(3,))
+        return {name: one.inside for name, one in found.items()}
+
+    assert all(judged(1.25).values())
+    # t_rho and an RTT of 80 ms end at 1.28 s; a freeze of less than t_rho is none.
+    assert [name for name, inside in judged(1.3).items() if not inside] == ["longest"]
+    assert [name for name, inside in judged(1.19).items() if not inside] == [
+        "otherwise",
+        "longest",
+    ]

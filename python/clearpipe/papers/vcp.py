@@ -151,7 +151,8 @@ def fig02_codes(place: Any, data: Data) -> None:
 
 def sec3e_mdfreeze_once(data: Data) -> dict[str, float]:
     """The most multiplicative decreases of a flow within one t_rho: windows that fall to 0.875."""
-    return {part: _most_at_once(data.of(part, "vcp")[0].result) for part in ("main", "halved")}
+    parts = ("main", "halved", "bouncing")
+    return {part: _most_at_once(data.of(part, "vcp")[0].result) for part in parts}
 
 
 def _most_at_once(result: cp.Result) -> float:
@@ -165,21 +166,31 @@ def _most_at_once(result: cp.Result) -> float:
 
 def sec3e_mdfreeze_after(data: Data) -> dict[str, Reading]:
     """What follows the decreases where all heard in the increase is high load."""
-    return _after_decreases(data.of("main", "vcp")[0].result, heard=0)
+    return _after_decreases(data.of("main", "vcp")[0].result, heard=0, rtt=0.08)
 
 
 def sec3e_mdfreeze_heard(data: Data) -> dict[str, Reading]:
-    """The same where something else is heard then, too."""
-    return _after_decreases(data.of("halved", "vcp")[0].result, heard=1)
+    """The same where overload is heard then, and where low load is."""
+    out: dict[str, Reading] = {}
+    for part, code in (("halved", CODES[2]), ("bouncing", CODES[0])):
+        found = _after_decreases(data.of(part, "vcp")[0].result, heard=1, rtt=0.16, codes=(code,))
+        out |= {f"{part}: {name}": reading for name, reading in found.items()}
+    return out
 
 
-def _after_decreases(result: cp.Result, heard: int) -> dict[str, Reading]:
-    """Decreases that are not followed by a freeze of t_rho from that instant on and then an RTT of
-    additive increase, among all whose sequel the run has; and those in whose freeze and increase
-    something else than high load is heard, the decrease's own ACK apart: in the increase of so many
-    at least."""
-    end, rtt = float(result.meta["simulated_s"]), 0.08
-    modes, codes = flow_series(result, "sender_mode"), flow_series(result, "sender_code")
+def _after_decreases(
+    result: cp.Result, heard: int, rtt: float, codes: tuple[int, ...] = (1, 3)
+) -> dict[str, Reading]:
+    """Decreases that are not followed by a freeze of t_rho from that instant on and then additive
+    increase, until an RTT more has passed, among all whose sequel the run has; the longest freeze
+    [s], which the first ACK after t_rho ends, at most `rtt` later; the shortest increase [s]; and
+    the decreases in whose freeze low load or overload, and in whose increase one of `codes` is
+    heard, the decrease's own ACK apart: in the increase of so many at least."""
+    end = float(result.meta["simulated_s"])
+    longest, shortest, most = 0.0, np.inf, vcp.T_RHO + rtt
+    rtt = 0.08
+    ends = (vcp.T_RHO + rtt) * (1 - 1e-6)
+    modes, told = flow_series(result, "sender_mode"), flow_series(result, "sender_code")
     seen = wrong = in_freeze = in_increase = 0
     for flow, window in _windows(result).items():
         t, mode = _changes(*modes[flow])
@@ -190,22 +201,32 @@ def _after_decreases(result: cp.Result, heard: int) -> dict[str, Reading]:
             if thaw + rtt > end:
                 continue
             seen += 1
+            longest = max(longest, float(thaw - cut))
+            shortest = min(shortest, float(until - thaw))
             begins = mode[t == cut].tolist() == [FREEZE]
             lasts = thaw - cut >= vcp.T_RHO * (1 - 1e-6)
-            adds = mode[t == thaw].tolist() == [ADDITIVE] and until - thaw >= rtt * (1 - 1e-6)
+            adds = mode[t == thaw].tolist() == [ADDITIVE] and until - cut >= ends
             wrong += not (begins and lasts and adds)
             # A code that stands for half an RTT is that of many ACKs.
-            in_freeze += _other_code(codes[flow], cut + rtt / 2, thaw)
-            in_increase += _other_code(codes[flow], thaw, thaw + rtt)
+            in_freeze += _other_code(told[flow], cut + rtt / 2, thaw)
+            in_increase += _other_code(told[flow], thaw, thaw + rtt, codes)
     return {
         "decreases": Reading("decreases", exact(float(seen)), 1, np.inf),
         "otherwise": Reading("otherwise", exact(float(wrong)), 0, 0),
+        "longest": Reading("longest freeze, s", exact(longest), vcp.T_RHO, most),
+        "shortest": Reading("shortest increase, s", exact(shortest), 0, np.inf),
         "freeze": Reading("low load or overload in the freeze", exact(float(in_freeze)), 1, np.inf),
-        "increase": Reading("and in the increase", exact(float(in_increase)), heard, np.inf),
+        "increase": Reading(
+            f"{' or '.join(NAMES[code] for code in codes)} in the increase",
+            exact(float(in_increase)),
+            heard,
+            np.inf,
+        ),
     }
 
 
 FREEZE, ADDITIVE = 3, 2
+NAMES = {1: "low load", 2: "high load", 3: "overload"}
 
 
 def _changes(t: Any, values: Any) -> tuple[Any, Any]:
@@ -214,13 +235,15 @@ def _changes(t: Any, values: Any) -> tuple[Any, Any]:
     return t[new], values[new]
 
 
-def _other_code(code: tuple[Any, Any], begin: float, end: float) -> bool:
-    """Is low load or overload the last that was told at the first instant, or told until the
-    second?"""
+def _other_code(
+    code: tuple[Any, Any], begin: float, end: float, codes: tuple[int, ...] = (1, 3)
+) -> bool:
+    """Is one of the codes, low load and overload, the last that was told at the first instant, or
+    told until the second?"""
     t, values = code
     first = np.searchsorted(t, begin, side="right") - 1
     last = np.searchsorted(t, end)
-    return bool(np.isin(values[first:last], (CODES[0], CODES[2])).any())
+    return bool(np.isin(values[first:last], codes).any())
 
 
 def sec3e_mdfreeze_c2(data: Data) -> float:
@@ -456,6 +479,41 @@ def fig10_c3(data: Data) -> dict[str, float]:
         # The next flow changes the share: of what would have come later nothing is known.
         out[f"flow {n}"] = Censored(reached) if 3 * time > 100 else reached
     return out
+
+
+def fig10_settled(data: Data) -> dict[str, Reading]:
+    """How many times as long as XCP's a newcomer of VCP needs until it keeps to an equal share. If
+    VCP's does not until the next one comes, that time over XCP's: it is more, and decides if this
+    is enough."""
+    lo = claim_of(data, "c3.b").lo
+    vcp_run, xcp_run = (data.of("main", scheme)[0].result for scheme in ("vcp", "xcp"))
+    out = {}
+    for n in (2, 3, 4, 5):
+        late, early = _keeps(vcp_run, n), _keeps(xcp_run, n)
+        ratio = float(late) / float(early)
+        name = f"flow {n}"
+        if isinstance(late, Censored) and not isinstance(early, Censored) and ratio >= lo:
+            out[name] = Reading(f"{name} (at least)", exact(ratio), lo, np.inf)
+            continue
+        value = Censored.less(late, early, ratio)
+        out[name] = Reading.of(name, [value], lo, np.inf)
+    return out
+
+
+def _keeps(result: cp.Result, flow: int) -> float:
+    """Seconds from the arrival of the flow until its goodput over 2 s is within a tenth of the mean
+    of those that are there, and stays there until the next one comes."""
+    goodput = flow_series(result, "goodput_bps")
+    begin, end = 100.0 * (flow - 1), 100.0 * flow
+    rates = []
+    for n in range(1, flow + 1):
+        t, rate = windowed(*goodput[f"f{n}"], "2s")
+        rates.append(rate[(t > begin) & (t <= end)])
+        own = t[(t > begin) & (t <= end)]
+    away = np.abs(rates[-1] / np.mean(rates, axis=0) - 1) > 0.1
+    if away[-1]:
+        return Censored(end - begin)
+    return float(own[np.flatnonzero(away)[-1]] - begin) if away.any() else float(own[0] - begin)
 
 
 def _to_fair(result: cp.Result, flow: int) -> float:
