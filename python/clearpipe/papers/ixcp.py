@@ -341,7 +341,8 @@ def fig04_c6(data: Data) -> dict[str, Reading]:
             return None if value is None else abs(1 - value)
 
         for label, one in by_label(data, "c6", cells, gap).items():
-            out[f"{told}, n = {label}"] = one
+            name = f"{told}, n = {label}"
+            out[name] = replace(one, label=name)
     return out
 
 
@@ -530,54 +531,89 @@ def fig12_c1(data: Data) -> dict[str, Reading]:
     return _over_fair(data, "c1", (12, 20))
 
 
-def fig12_c2(data: Data) -> dict[str, float]:
-    """For each flow when it was more than 5 % away from its rate for the last time, means over a
-    second."""
+CHANGES: Mapping[tuple[float, float], float] = {(12, 20): 0.0, (32, 40): 20.0, (50, 60): 40.0}
+"""When flows came or left before a phase had settled, s."""
+
+
+def _quickly(data: Data, window: tuple[float, float]) -> dict[str, float]:
+    """For each of iXCP's flows how long after the change it was more than 5 % away from its max-min
+    rate for the last time in the phase, means over a second [s]."""
     cells = data.of("", "ixcp")[:1]
     if not cells:
         return {}
     rates = flow_series(cells[0].result, "goodput_bps")
+    begin, end = CHANGES[window], window[1]
     out = {}
-    for name, fair in PHASES[12, 20].items():
+    for name, fair in PHASES[window].items():
         t, means = windowed(*rates[name], "1s")
-        phase = t <= 20.05
-        out[name] = _last(t[phase], np.abs(means[phase] / 1e6 / fair - 1) > 0.05)
+        phase = (t > begin + 0.05) & (t <= end + 0.05)
+        out[name] = _last(t[phase] - begin, np.abs(means[phase] / 1e6 / fair - 1) > 0.05)
     return out
 
 
+def fig12_c2(data: Data) -> dict[str, float]:
+    return _quickly(data, (12, 20))
+
+
 def fig12_c3(data: Data) -> dict[str, Reading]:
-    return _over_fair(data, "c3", (32, 40))
+    return _over_fair(data, "c3.a", (32, 40))
+
+
+def fig12_c3_quickly(data: Data) -> dict[str, float]:
+    return _quickly(data, (32, 40))
 
 
 def fig12_c4(data: Data) -> dict[str, Reading]:
-    return _over_fair(data, "c4", (50, 60))
+    return _over_fair(data, "c4.a", (50, 60))
 
 
-def fig12_c5(data: Data) -> float | None:
-    """How much later iXCP's flows than XCP's have come within 5 % of where they settle in the
-    first phase: the mean of five flows."""
-    times = _ramps(data)
-    return times["ixcp"] - times["xcp"] if len(times) == 2 else None
+def fig12_c4_quickly(data: Data) -> dict[str, float]:
+    return _quickly(data, (50, 60))
 
 
-def _ramps(data: Data) -> dict[str, float]:
-    return {name: _ramp(cell.result) for name in BOTH for cell in data.of("", name)[:1]}
+def fig12_c5(data: Data) -> dict[str, float]:
+    """How much later than XCP's each of iXCP's flows that start at 0 is first within 5 % of where
+    it settles in the first phase [s]."""
+    times = {name: _ramps(cell.result) for name in BOTH for cell in data.of("", name)[:1]}
+    if len(times) < 2:
+        return {}
+    return {flow: times["ixcp"][flow] - times["xcp"][flow] for flow in PHASES[12, 20]}
 
 
-def _ramp(result: cp.Result) -> float:
+def _ramps(result: cp.Result) -> dict[str, float]:
     rates = flow_series(result, "goodput_bps")
-    times = []
+    out = {}
     for name in PHASES[12, 20]:
         t, rate = rates[name]
-        there = t[rate >= 0.95 * _mean(t, rate, (12, 20))]
-        times.append(float(there[0]))
-    return float(np.mean(times))
+        out[name] = float(t[rate >= 0.95 * _mean(t, rate, (12, 20))][0])
+    return out
 
 
-def fig13_quickly(data: Data) -> float | None:
-    """XCP's time to come within 5 % of where flows settle over iXCP's, means of five flows."""
-    times = _ramps(data)
-    return times["xcp"] / times["ixcp"] if len(times) == 2 else None
+def fig13_quickly(data: Data) -> dict[str, float]:
+    """XCP's time until the slowest flow has converged over iXCP's, after each change."""
+    both = [cell.result for name in ("xcp", "ixcp") for cell in data.of("", name)[:1]]
+    if len(both) < 2:
+        return {}
+    out = {}
+    for window, begin in CHANGES.items():
+        xcp, ixcp = (_converged(result, window) for result in both)
+        out[f"after {begin:g} s"] = Censored.less(xcp, ixcp, xcp / ixcp)
+    return out
+
+
+def _converged(result: cp.Result, window: tuple[float, float]) -> float:
+    """From the change until each flow's means over the last second, taken every 200 ms, stay within
+    5 % of where it settles [s]."""
+    begin, end = CHANGES[window], window[1]
+    rates = flow_series(result, "goodput_bps")
+    found = []
+    for name in PHASES[window]:
+        t, rate = rates[name]
+        phase = (t > begin + 0.05) & (t <= end + 0.05)
+        means = np.convolve(np.nan_to_num(rate[phase]), np.full(5, 0.2), "valid")
+        away = np.abs(means / _mean(t, rate, window) - 1) > 0.05
+        found.append(_last(t[phase][4:] - begin, away))
+    return Censored.if_any(found, max(found))
 
 
 def fig13_below(data: Data) -> dict[str, float]:
@@ -611,16 +647,16 @@ def fig14_c1(data: Data) -> dict[str, float]:
 
 
 def fig14_never(data: Data) -> dict[str, float]:
-    """How far each flow's means over a second are from its max-min rate at most in the second half
-    of a phase, in parts of it: of the phase where that is the least."""
+    """How far each flow's means over a second are from their own mean at most in the second half of
+    a phase, in parts of it: of the phase where that is the least."""
     out: dict[str, float] = {}
     for cell in data.of("", "tcp")[:1]:
         rates = flow_series(cell.result, "goodput_bps")
-        for (begin, end), fair in zip(LATE, PHASES.values(), strict=True):
-            for name, rate in fair.items():
+        for (begin, end), flows in zip(LATE, PHASES.values(), strict=True):
+            for name in flows:
                 t, means = windowed(*rates[name], "1s")
                 late = means[(t > begin + 0.05) & (t <= end + 0.05)]
-                farthest = float(np.abs(late / 1e6 / rate - 1).max())
+                farthest = float(np.abs(late / late.mean() - 1).max())
                 out[name] = min(out.get(name, farthest), farthest)
     return out
 
@@ -763,6 +799,23 @@ def _beside_low(
                 name = f"{data.paper.schemes[scheme].label}, {x:g}/s"
                 told = [beside(value, max(low)) for value in values]
                 out[name] = Reading.of(name, told, claim.lo, claim.hi)
+    return out
+
+
+def fig17_especially(data: Data) -> dict[str, Reading]:
+    """iXCP's gain on the 155 Mb/s link from 400/s on less its least mean gain at lower rates."""
+    claim = claim_of(data, "c1.b")
+    used = {(cell.scheme, cell.x, cell.rep): cell.metrics[UTILIZATION] for cell in data.cells}
+    gains: dict[float, list[float]] = {}
+    for (scheme, x, rep), value in used.items():
+        if scheme == "ixcp" and ("xcp", x, rep) in used:
+            gains.setdefault(x, []).append(value - used["xcp", x, rep])
+    low = [float(np.mean(values)) for x, values in gains.items() if x < LOW]
+    out = {}
+    for x, values in gains.items():
+        if low and x >= LOW:
+            told = [value - min(low) for value in values]
+            out[f"{x:g}/s"] = Reading.of(f"{x:g}/s", told, claim.lo, claim.hi)
     return out
 
 

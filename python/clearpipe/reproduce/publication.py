@@ -443,7 +443,9 @@ def _cell(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    # iXCP begins a sentence as it is.
+    first = text[:1] if text[1:2].isupper() else text[:1].upper()
+    return f"{first}{text[1:].rstrip('.')}."
 
 
 def _not_run(figures: Sequence[data.Figure], found: Published) -> Iterator[str]:
