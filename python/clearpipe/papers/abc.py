@@ -91,7 +91,7 @@ def cell_c1(data: Data) -> dict[str, Reading]:
 
 def cell_c2(data: Data) -> dict[str, Reading]:
     """XCP's mean power over ABC's."""
-    return _over(data, "c2", "@power", {"xcp": "abc"})
+    return _over(data, "c2.b", "@power", {"xcp": "abc"})
 
 
 def cell_c3(data: Data) -> dict[str, Reading]:

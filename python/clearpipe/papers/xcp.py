@@ -877,11 +877,34 @@ def sec5_2_droprates(place: Any, data: Data) -> None:
 # Section 5.3: figures 10 and 11.
 
 
-def fig10_c1(data: Data) -> dict[str, float]:
+def fig10_alone(data: Data) -> dict[str, float]:
+    """The spread after each arrival with nothing the other way."""
+    cells = data.of("main")
+    return _spreads(cells[0].result) if cells else {}
+
+
+def fig10_back(data: Data) -> dict[str, Reading]:
+    """After each arrival that of the run in which it is largest."""
+    return _largest(data, "c1.b", _spreads)
+
+
+def _largest(
+    data: Data, short: str, found: Callable[[cp.Result], dict[str, float]]
+) -> dict[str, Reading]:
+    """The largest of all runs with flows back of each of these numbers."""
+    claim = claim_of(data, short)
+    rows = [found(cell.result) for cell in data.of("back")]
+    names = rows[0] if rows else {}
+    return {
+        name: Reading(name, exact(max(row[name] for row in rows)), claim.lo, claim.hi)
+        for name in names
+    }
+
+
+def _spreads(result: cp.Result) -> dict[str, float]:
     """(largest - smallest) / mean of the rates over the 200 ms up to 1.9 s after each arrival."""
-    if not data.cells:
-        return {}
-    rates = list(flow_series(data.cells[0].result, "goodput_bps").values())
+    series = flow_series(result, "goodput_bps")
+    rates = [found for name, found in series.items() if name.startswith("fwd")]
     out = {}
     for n in (2, 3, 4, 5):
         end = 2.0 * (n - 1) + 1.9
@@ -897,11 +920,20 @@ def fig10_least_utilization(result: cp.Result) -> float:
 
 
 def fig10_drained(data: Data) -> dict[str, float]:
+    """What is left of the queue with nothing the other way."""
+    cells = data.of("main")
+    return _left(cells[0].result) if cells else {}
+
+
+def fig10_drained_back(data: Data) -> dict[str, Reading]:
+    """After each arrival what is left in the run in which it is most."""
+    return _largest(data, "c3.c", _left)
+
+
+def _left(result: cp.Result) -> dict[str, float]:
     """The queue from 0.9 to 1.1 s after each arrival over its peak before; infinite if there was
     none, which has absorbed nothing."""
-    if not data.cells:
-        return {}
-    t, queue = link_series(data.cells[0].result, "queue_pkts")
+    t, queue = link_series(result, "queue_pkts")
     out = {}
     for n in (2, 3, 4, 5):
         start = 2.0 * (n - 1)
@@ -955,6 +987,18 @@ def fig11_oscillations(result: cp.Result) -> float:
             falling, turn = not falling, float(value)
             falls += not falling
     return float(falls)
+
+
+def fig11_caused(data: Data) -> dict[str, Reading]:
+    """How much more often the queue falls and rises again than with the ten flows by themselves."""
+    alone = {cell.rep: fig11_oscillations(cell.result) for cell in data.of("alone")}
+    more = [
+        fig11_oscillations(cell.result) - alone[cell.rep]
+        for cell in data.of("main", "red")
+        if cell.rep in alone
+    ]
+    claim = claim_of(data, "c4.c")
+    return {"": Reading.of("", more, claim.lo, claim.hi)} if more else {}
 
 
 # Section 6: figure 12.
