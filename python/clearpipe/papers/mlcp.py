@@ -145,6 +145,19 @@ def fig02_c2_rest(_: Data) -> dict[str, float]:
     return {rate: rest / drop for rate, (drop, rest) in _drops().items()}
 
 
+def fig02_c2_unaffected(_: Data) -> dict[str, float]:
+    """r of 3 bits over that of 4 and of 15, over the same at the lowest capacity."""
+    found = {}
+    for bits in (4, 15):
+        gains = []
+        for bps in CAPACITIES:
+            three, more = (mlcp.rounds(n, bps * 0.2 / 8, initial_bytes=1000) for n in (3, bits))
+            gains.append(three / more)
+            if bps > CAPACITIES[0]:
+                found[f"{bits} bits, {_rate(bps)}"] = gains[-1] / gains[0]
+    return found
+
+
 def _rate(bps: float) -> str:
     return f"{bps / 1e9:g} Gb/s" if bps >= 1e9 else f"{bps / 1e6:g} Mb/s"
 
