@@ -150,6 +150,17 @@ def test_a_check_is_judged_again_where_only_what_is_printed_has_changed(tmp_path
     assert list(left) == ["vcp-thm3-c1"]
 
 
+def test_what_is_computed_otherwise_is_computed_anew(tmp_path: Path) -> None:
+    figure, before = checked(tmp_path)
+    wanted = json.loads((tmp_path / "vcp-thm3.json").read_text())
+    (reading, *_) = before["claims"][0]["parts"][0]["readings"]
+    before["claims"][0]["parts"][0]["code"] = "another"
+    reading |= {"mean": 7.0, "inside": False}
+    found, left = again.judge(figure, before, DAY)
+    assert not left
+    assert found == wanted
+
+
 def test_the_command_judges_what_is_published(tmp_path: Path) -> None:
     _, before = checked(tmp_path, printed=Printed())
     (tmp_path / "vcp-thm3.json").write_text(json.dumps(before))
