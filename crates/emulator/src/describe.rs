@@ -309,8 +309,13 @@ pub fn unsupported(scenario: &Scenario) -> Vec<(String, String)> {
     if scenario.probe.every == Every::Change && !scenario.probe.series.is_empty() {
         no("probe.every".to_owned(), "a kernel is sampled: give a time");
     }
-    if scenario.probe.series.contains(&Series::Sender) {
-        no("probe.series".to_owned(), "sender: a kernel's variables are not seen");
+    for (series, why) in [
+        (Series::Sender, "sender: a kernel's variables are not seen"),
+        (Series::Window, "window: a kernel tells its congestion window only, which is cwnd"),
+    ] {
+        if scenario.probe.series.contains(&series) {
+            no("probe.series".to_owned(), why);
+        }
     }
     for rule in scenario.transport.rules() {
         let why = match rule.key {
@@ -420,6 +425,24 @@ mod tests {
         let told = ["echo_prr", "byte_counting"]
             .map(|key| (format!("transport.{key}"), "a kernel goes by its own rules".to_owned()));
         assert_eq!(about.unsupported, told);
+    }
+
+    #[test]
+    fn the_packet_engines_own_keys_are_refused_each_by_its_name() {
+        let refused = |more: &str| described(more).unsupported;
+        let flow = "[flows.a]\nprotocol = \"cubic\"\n";
+        let acks =
+            refused(&format!("{flow}[transport]\nquick_acks = 16\ndelayed_ack = \"40ms\"\n"));
+        let rule = "a kernel goes by its own rules";
+        assert_eq!(acks, [("transport.quick_acks".to_owned(), rule.to_owned())]);
+        for (value, key) in [("ce_acks = \"rfc8257\"", "ce_acks"), ("hold = true", "hold")] {
+            let kind = format!("[flows.a]\nprotocol = {{ kind = \"dctcp\", {value} }}\n");
+            let told = format!("a kernel's dctcp takes no parameters: {key}");
+            assert_eq!(refused(&kind), [("flows.a.protocol".to_owned(), told)]);
+        }
+        let series = format!("{flow}[probe]\nevery = \"1s\"\nseries = [\"cwnd\", \"window\"]\n");
+        let told = "window: a kernel tells its congestion window only, which is cwnd";
+        assert_eq!(refused(&series), [("probe.series".to_owned(), told.to_owned())]);
     }
 
     #[test]

@@ -75,6 +75,25 @@ fn a_packet_takes_its_serialization_and_the_delay() {
     assert_eq!((ended.flows[1].arrived_pkts, ended.flows[0].sent_pkts), (8, 1));
 }
 
+#[test]
+fn a_device_below_the_queue_holds_packets_that_the_queue_does_not() {
+    let extra = "buffer = \"2pkt\"\ndevice_packets = 2";
+    let mut network = network(&dumbbell(extra), Numbering::Port(20_000));
+    network.start(Wall::from_ns(1000 * MS));
+    // At 2 s seven packets: one is served, two are in the device, two wait, two are dropped.
+    let sent = packet(0, 20_001, 1000);
+    for _ in 0..7 {
+        assert!(enter(&mut network, 2000, 0, &sent));
+    }
+    let due: Vec<u64> = out(&mut network, 2100).iter().map(|(due, ..)| *due).collect();
+    assert_eq!(due, [2_041_000, 2_042_000, 2_043_000, 2_044_000, 2_045_000]);
+    let ended = network.finish(Wall::from_ns(3000 * MS)).expect("no capture");
+    let link = &ended.links[0];
+    assert_eq!((link.total_arrivals_pkts, link.total_drops_pkts), (7, 2));
+    // The two waited for 1 ms and 2 ms, until the device had room: 3 ms in 2 s.
+    assert!((link.queue_mean_pkts - 0.0015).abs() < 1e-9, "{}", link.queue_mean_pkts);
+}
+
 /// VCP: a link at 8 Mb/s has gamma*C*t_rho = 0.98*1e6*0.2 = 196 000 bytes a period. 160 packets of
 /// 1000 bytes are rho = 0.816: high load, 10. 200 are overload, 11. A packet that says 00 stays so.
 #[test]
