@@ -52,6 +52,11 @@ impl SackBlocks {
         }
     }
 
+    /// That of these blocks in which all of `block` is.
+    pub(crate) fn covering(&self, block: Range) -> Option<Range> {
+        self.as_slice().iter().copied().find(|seen| seen.covers(block))
+    }
+
     /// What is in `block` and not in that of these blocks with which it has the most in common, in
     /// two parts that may be empty, and the block together with that one. Most of an ACK's blocks
     /// were in the ACK before.

@@ -174,10 +174,14 @@ impl Scoreboard {
         for block in blocks {
             let block = Range { start: block.start.max(least), end: block.end.min(nxt) };
             if block.start < block.end {
-                self.sack_end = self.sack_end.max(block.end);
-                self.ring.reserve(una, self.sack_end);
-                let (fresh, whole) = self.mark(block);
-                news += fresh;
+                // All of an ACK's blocks but the first were in the ACK before, most often.
+                let whole = self.seen.covering(block).unwrap_or_else(|| {
+                    self.sack_end = self.sack_end.max(block.end);
+                    self.ring.reserve(una, self.sack_end);
+                    let (fresh, whole) = self.mark(block);
+                    news += fresh;
+                    whole
+                });
                 seen.push(whole);
             }
         }
@@ -191,7 +195,8 @@ impl Scoreboard {
     /// segments that are news, and the block together with the one seen.
     fn mark(&mut self, block: Range) -> (u64, Range) {
         let (parts, whole) = self.seen.news_of(block);
-        (parts.into_iter().map(|part| self.insert(part)).sum(), whole)
+        let parts = parts.into_iter().filter(|part| part.start < part.end);
+        (parts.map(|part| self.insert(part)).sum(), whole)
     }
 
     /// Raises the edge to the `dup_thresh`-th highest SACKed segment; returns the number of
