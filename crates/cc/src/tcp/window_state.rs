@@ -37,19 +37,3 @@ impl Round {
         true
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ten packets, all acknowledged: the round that begins then is over with the next packet's
-    /// ACK, and a second ACK of the tenth ends none.
-    #[test]
-    fn with_nothing_out_a_round_lasts_until_the_next_packet() {
-        let mut round = Round::default();
-        let mut at = |una, nxt| round.is_over(&Frame { una, nxt, ..Frame::new(10.0) });
-        assert_eq!((at(0, 10), at(10, 10), at(10, 10)), (false, true, false));
-        assert_eq!((at(11, 12), at(11, 14)), (true, false));
-        assert_eq!((at(12, 14), at(13, 16), at(16, 16)), (true, false, true));
-    }
-}

@@ -250,13 +250,3 @@ fn the_plan_is_the_schedulers() {
     let shifted = [("scheduler", Value::Choice("ts-fifo"))];
     assert_eq!(plan(&shifted), Order::TimeShifted(Span::from_millis(50)));
 }
-
-/// Linux's dualpi2_change leaves pi2_prob and last_qdelay as they are.
-#[test]
-fn other_parameters_leave_the_probability_and_the_last_delay() {
-    let mut dual = dual(&[]);
-    (dual.pi2.p, dual.pi2.last) = (1000, 7_000_000);
-    let params = DualPi2Params { target: ms(25).since(ms(0)), ..DualPi2Params::default() };
-    dual.retune(&params, &router_context(Rate(8_000_000), 100));
-    assert_eq!((dual.pi2.p, dual.pi2.last, dual.pi2.target), (1000, 7_000_000, 25_000_000));
-}
