@@ -257,7 +257,12 @@ impl Avoidance for Dctcp {
     fn decrease(&mut self, loss: &Loss, frame: &Frame) -> f64 {
         (self.cut, self.target) = (frame.nxt, 0.0);
         let half = in_use(frame.cwnd, loss) / 2.0;
-        if self.linux.is_some() { floor(half) } else { half }
+        let Some(counts) = &mut self.linux else {
+            return half;
+        };
+        // tcp_init_cwnd_reduction and tcp_enter_loss: snd_cwnd_cnt = 0.
+        counts.grown = 0;
+        floor(half)
     }
 
     /// The window is below what it was to come down to, and stays there.
@@ -366,7 +371,8 @@ mod tests {
         }
     }
 
-    /// Linux: a window of 4 is 5 after four ACKs, and not yet 6 after four more; half of 5 is 2.
+    /// Linux: a window of 4 is 5 after four ACKs, and not yet 6 after four more; half of 5 is 2, and
+    /// what had arrived for the next packet counts no longer: two ACKs more are a packet.
     #[test]
     fn linux_grows_by_whole_packets() {
         let mut window = avoiding::<Dctcp>(4.0, &[("update", Value::Choice("linux"))]);
@@ -375,7 +381,10 @@ mod tests {
             assert_eq!(window.cwnd(), cwnd);
         }
         window.on_loss(&lost(0, 5));
-        assert_eq!(window.cwnd(), 2.0);
+        for cwnd in [2.0, 2.0, 3.0] {
+            assert_eq!(window.cwnd(), cwnd);
+            window.on_ack(&plain());
+        }
     }
 
     /// ns-3's ACK without news is one packet: of 3 marked and 45 others, with one such ACK at each
