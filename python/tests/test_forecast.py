@@ -43,6 +43,8 @@ def test_a_busy_link_by_hand() -> None:
     assert busy(DUMBBELL) == pytest.approx(750_000)
     assert busy(DUMBBELL, "packets.data=500B") == pytest.approx(1_500_000)
     assert busy(DUMBBELL, "flows.a.start=60s") == pytest.approx(300_000)
+    # The first starts then, too.
+    assert busy(DUMBBELL, "flows.a.start=every(1s, 60s)") == pytest.approx(300_000)
     # How much a flow with a size sends, its size says.
     assert busy(DUMBBELL, "flows.a.size=1MB") == 0
 

@@ -86,7 +86,8 @@ def forecast(
     plan = _plan(spec, store, options)
     missing, invalid = plan.missing, plan.invalid
     costs = {number: _measured(store, identity) for number, identity in plan.done.items()}
-    busy = {p.number: _busy(spec, p) for p in spec.points if p.number in {*missing, *costs}}
+    asked = {*missing, *costs}
+    busy = {p.number: _busy(spec, p) for p in spec.points if p.number in asked}
     used = _used([(cost.packet_hops, busy[number]) for number, cost in costs.items()])
     untried = [p for p in spec.points if p.number in missing and p.number not in costs]
     tried = untried[:: max(1, math.ceil(len(untried) / MOST_TRIALS))]
@@ -244,9 +245,11 @@ def busy_hops(toml: str) -> float:
 
 
 def _times(value: object) -> Iterator[float]:
-    """The times of a start or stop: one, a list, or the ends of a distribution."""
+    """The times of a start or stop: one, a list, the ends of a distribution, or the first of
+    `every(GAP, FIRST)`."""
     for one in value if isinstance(value, list) else [value]:
-        yield from (_number(text) for text in TIME.findall(str(one)))
+        found = TIME.findall(str(one))
+        yield from map(_number, found[-1:] if str(one).startswith("every") else found)
 
 
 TIME = re.compile(r"[0-9.]+ *[mun]?s\b")
