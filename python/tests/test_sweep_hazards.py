@@ -19,7 +19,7 @@ from sweeping import BASE, call, command, seals, times_done, write
 
 from clearpipe import ConfigError, RunError, _core, sweep
 from clearpipe import seals as sealing
-from clearpipe.sweep import progress, runner
+from clearpipe.sweep import progress, results, runner
 from clearpipe.sweep import store as storing
 from clearpipe.sweep.store import Store
 from clearpipe.until import Until, needed
@@ -561,3 +561,14 @@ def test_runs_are_read_in_their_order_and_each_by_itself(tmp_path: Path) -> None
     assert "not the bytes that were written" in found[8][1]
     assert "the result of another run" in found[9][1]
     assert "of another run" in found[10][1]
+
+
+def test_a_directory_called_as_a_run_that_cannot_be_moves_no_numbers(tmp_path: Path) -> None:
+    """The first point is no scenario; numbers stay those of the second."""
+    file = write(tmp_path, '[sweep]\nvary."flows.a.count" = [0, 1]\n')
+    call("sweep", "run", file, "--store", "store", cwd=tmp_path, expect=1)
+    spec, store = sweep.load(file), Store(tmp_path / "store")
+    before = results.read(spec, store).rows
+    assert [row.state for row in before] == ["failed", "done"]
+    store.directory(before[0].run.identity).mkdir(parents=True)
+    assert results.read(spec, store).rows == before

@@ -151,7 +151,11 @@ def read(spec: Spec, store: Store) -> Table:
     """All runs of a sweep, whatever became of them. With `until`, those that were asked for."""
     there, failed = store.present(), store.failed()
     asked = _asked(spec, store)
-    mine = [(one.identity, one.bottleneck) for one, _ in asked if one.identity in there]
+    mine = [
+        (one.identity, one.bottleneck)
+        for one, error in asked
+        if error is None and one.identity in there
+    ]
     found = iter(store.read_numbers(mine))
     rows = []
     for run, error in asked:
