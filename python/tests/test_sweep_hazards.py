@@ -520,7 +520,9 @@ def test_cells_of_numbers_are_those_that_python_writes() -> None:
     ]
 
 
-def test_runs_are_read_in_their_order_and_each_by_itself(tmp_path: Path) -> None:
+def test_runs_are_read_in_their_order_and_each_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """More than a thread takes at once, some of them damaged, swapped or of another shape."""
     store = Store(tmp_path)
     names = [f"{number:064x}" for number in range(300)]
@@ -561,6 +563,10 @@ def test_runs_are_read_in_their_order_and_each_by_itself(tmp_path: Path) -> None
     assert "not the bytes that were written" in found[8][1]
     assert "the result of another run" in found[9][1]
     assert "of another run" in found[10][1]
+
+    # So are those of many calls of the core.
+    monkeypatch.setattr(storing, "AT_ONCE", 7)
+    assert store.read_numbers([(name, "core") for name in names]) == found
 
 
 def test_a_directory_called_as_a_run_that_cannot_be_moves_no_numbers(tmp_path: Path) -> None:
