@@ -377,7 +377,7 @@ deb-check: deb ## the package in a bare Debian and under systemd in QEMU (root, 
 	ebpf/tests/package/check.sh dist/clearpipe-bpf_$(DEB_VERSION)_*.deb target/deb-check $(DEB_KERNEL) \
 		|| { test $$? = 5 && echo "deb-check is skipped"; }
 
-linux-routers: $(VENV)/installed linux ## the kernel's routers between kernel hosts, beside the packet engine (root, 18 minutes)
+linux-routers: $(VENV)/installed linux ## the kernel's routers between kernel hosts, beside the packet engine (root, 36 minutes)
 	$(VENV)/bin/python python/tools/linux_routers.py
 
 linux-full: $(VENV)/installed $(DEV)/installed linux ## docs/evidence/linux.md's figures on this kernel (root, 40 minutes)

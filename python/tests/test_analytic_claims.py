@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,13 +39,10 @@ def scenarios(figure: data.Figure) -> Data:
     found = Data(data.paper(figure.paper), figure, (part,))
     for point in spec.points:
         resolved = cp.resolve(spec.source, set=[*spec.sets, *point.sets])
-        label = point.coordinates[part.axis.name] if part.axis is not None else ""
-        cell: Any = SimpleNamespace(
-            part=part.name,
-            scheme=point.coordinates["scheme"],
-            label=label,
-            result=SimpleNamespace(scenario_toml=resolved.toml),
-        )
+        x, label = runs.place(part, point)
+        result: Any = SimpleNamespace(scenario_toml=resolved.toml)
+        opened = functools.partial(lambda told: told, result)
+        cell = runs.Cell(part.name, point.coordinates["scheme"], label, x, 0, {}, opened, ())
         found.cells.append(cell)
     return found
 

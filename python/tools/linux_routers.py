@@ -6,10 +6,11 @@ should run. Needs root, iperf3 and clearpipe-bpf."""
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from linux_figures import PACED, PROTOCOLS, SCENARIO
 import clearpipe as cp
 from clearpipe import api
 from clearpipe.linux import cgroups, hosts, namespaces, shell
-from clearpipe.linux.engine import DEVICE, TCP, device_commands
+from clearpipe.linux.engine import DEVICE, HEADERS_V6, LEAST_MTU_V6, TCP, device_commands
 from clearpipe.linux.process import Process
 
 CASES = ((10, 40), (50, 100), (20, 200))
@@ -27,9 +28,27 @@ CASES = ((10, 40), (50, 100), (20, 200))
 WITHIN = 0.03
 """How far utilization and mean queue (over the buffer) may be from the packet engine's."""
 PACKET, ETHERNET = 1000, 14
-SOURCE, ROUTER, SINK = "10.78.0.1", "10.78.0.3", "10.78.0.2"
 EVERY_S = 0.1
 MEMORY = 16_000_000
+
+
+class Family(NamedTuple):
+    """IPv4 or IPv6: addresses, the length of a host's prefix, the least MTU a device may have, and
+    iperf3's options for packets of PACKET."""
+
+    source: str
+    router: str
+    sink: str
+    bits: int
+    mtu: int
+    options: tuple[str, ...]
+
+
+FAMILIES = {
+    4: Family("10.78.0.1", "10.78.0.3", "10.78.0.2", 32, PACKET, ()),
+    # A device's MTU may not be as small as a packet here, so the sender's segments are.
+    6: Family("fd78::1", "fd78::3", "fd78::2", 128, LEAST_MTU_V6, ("-M", str(PACKET - HEADERS_V6))),
+}
 
 
 class Figures(NamedTuple):
@@ -42,7 +61,7 @@ class Figures(NamedTuple):
     retransmissions: int
 
 
-def simulated(protocol: str, case: tuple[float, float], duration: float) -> Figures:
+def simulated(protocol: str, case: tuple[float, float], duration: float, ip: int = 4) -> Figures:
     """The packet engine's."""
     sender = f'kind = "{protocol}"' + (", pacing = 0.85" if protocol in PACED else "")
     result = cp.run(
@@ -53,7 +72,7 @@ def simulated(protocol: str, case: tuple[float, float], duration: float) -> Figu
             rtt=f"{case[1]}ms",
             protocol=protocol,
             sender=sender,
-            ip=4,
+            ip=ip,
         )
     )
     link = result.summary["links"][0]
@@ -61,18 +80,24 @@ def simulated(protocol: str, case: tuple[float, float], duration: float) -> Figu
 
 
 def measured(
-    protocol: str, case: tuple[float, float], duration: float, *, router_first: bool = False
+    protocol: str,
+    case: tuple[float, float],
+    duration: float,
+    ip: int = 4,
+    *,
+    router_first: bool = False,
 ) -> Figures:
     """The kernel's, with the router's program on the bottleneck."""
     capacity, rtt_s = case[0] * 1e6, case[1] / 1e3
     buffer = capacity * rtt_s / 8
-    with network(protocol, capacity, rtt_s, router_first=router_first) as made:
+    family = FAMILIES[ip]
+    with network(protocol, capacity, rtt_s, family, router_first=router_first) as made:
         source, router, sink, cgroup = made
         listens = _iperf(sink, cgroup, "-s", "-1", "-J")
         server = subprocess.Popen(listens, stdout=subprocess.DEVNULL)
         time.sleep(0.5)
-        often = ("-P", "4", "-t", f"{duration + 1:.0f}", "-J")
-        sends = _iperf(source, cgroup, "-c", SINK, "-C", protocol, *often)
+        often = ("-P", "4", "-t", f"{duration + 1:.0f}", "-J", *family.options)
+        sends = _iperf(source, cgroup, "-c", family.sink, "-C", protocol, *often)
         client = subprocess.Popen(sends, stdout=subprocess.PIPE, text=True)
         try:
             began = time.monotonic()
@@ -125,7 +150,7 @@ def _qdisc(netns: str) -> _Qdisc:
 
 @contextmanager
 def network(
-    protocol: str, capacity: float, rtt_s: float, *, router_first: bool
+    protocol: str, capacity: float, rtt_s: float, family: Family, *, router_first: bool
 ) -> Iterator[tuple[str, str, str, Path | None]]:
     """Namespaces with the source, the router and the sink, the protocol in both hosts, and the
     cgroup of its sockets, which is below the one that runs of the linux engine have."""
@@ -139,7 +164,7 @@ def network(
         emulator = stack.enter_context(Process("emulate", plan))
         emulator.start()
         emulator.ready()
-        _configure(protocol, source, router, sink)
+        _configure(protocol, family, names)
         # TBF counts Ethernet's headers, the router and the packet engine do not.
         whole = (PACKET + ETHERNET) / PACKET
         shape = ["rate", f"{capacity * whole:.0f}bit", "burst", "5kb"]
@@ -169,7 +194,7 @@ def _router(protocol: str, netns: str, capacity: float) -> Iterator[None]:
         hosts.unload(name, dev="v0", netns=netns)
 
 
-def _configure(protocol: str, source: str, router: str, sink: str) -> None:
+def _configure(protocol: str, family: Family, names: Sequence[str]) -> None:
     ratio = 85 if protocol in PACED else 0
     sysctls = {
         **TCP,
@@ -177,26 +202,33 @@ def _configure(protocol: str, source: str, router: str, sink: str) -> None:
         **{f"ipv4/tcp_pacing_{phase}_ratio": f"{ratio}" for phase in ("ca", "ss")},
         "ipv4/ip_forward": "1",
         "ipv4/conf/all/rp_filter": "0",
+        "ipv6/conf/all/forwarding": "1",
     }
-    veth = f"link set v0 mtu {PACKET} txqueuelen 10000 up"
+    mtu = f"mtu {family.mtu} txqueuelen 10000 up"
+    own, router, peer = (f"{end}/{family.bits}" for end in family[:3])
+    nodad = " nodad" if family.bits == 128 else ""
+    source, forwarder, sink = names
     ways = {
-        source: [*device_commands(SOURCE, PACKET), f"route add default dev {DEVICE} initcwnd 10"],
-        router: [
+        source: [
+            *device_commands(family.source, PACKET),
+            f"route add default dev {DEVICE} initcwnd 10",
+        ],
+        forwarder: [
             "link set lo up",
-            f"link set {DEVICE} mtu {PACKET} txqueuelen 10000 up",
+            f"link set {DEVICE} {mtu}",
             f"link add v0 type veth peer name v0 netns {sink}",
-            veth,
-            f"addr add {ROUTER}/32 dev v0",
-            f"route add {SOURCE}/32 dev {DEVICE}",
-            f"route add {SINK}/32 dev v0",
+            f"link set v0 {mtu}",
+            f"addr add {router} dev v0{nodad}",
+            f"route add {own} dev {DEVICE}",
+            f"route add {peer} dev v0",
         ],
         sink: [
             "link set lo up",
-            veth,
-            f"addr add {SINK}/32 dev v0",
-            f"route add {ROUTER}/32 dev v0",
+            f"link set v0 {mtu}",
+            f"addr add {peer} dev v0{nodad}",
+            f"route add {router} dev v0",
             # One ACK for each packet, as in the papers and in the packet engine.
-            f"route add default via {ROUTER} dev v0 quickack 1",
+            f"route add default via {family.router} dev v0 quickack 1",
         ],
     }
     for name, commands in ways.items():
@@ -207,32 +239,32 @@ def main() -> None:
     """Print a table, and what misses."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--duration", type=float, default=60.0, help="seconds; a third is warm-up")
+    parser.add_argument("--ip", nargs="+", type=int, default=[*FAMILIES], choices=FAMILIES)
     parser.add_argument("--protocols", nargs="+", default=PROTOCOLS, choices=PROTOCOLS)
     asked = parser.parse_args()
     missed = []
     names = "utilization, kernel | packets | mean queue / buffer, kernel | packets"
-    print(f"| link | router | {names} | drops | retransmissions |")
-    print("|---|---|---|---|---|---|---|---|")
-    for case in CASES:
+    print(f"| link | IP | router | {names} | drops | retransmissions |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for case, ip, protocol in itertools.product(CASES, asked.ip, asked.protocols):
         link = f"{case[0]} Mb/s x {case[1]} ms"
-        for protocol in asked.protocols:
-            ours = measured(protocol, case, asked.duration)
-            theirs = simulated(protocol, case, asked.duration)
-            print(
-                f"| {link} | {protocol} | {ours.utilization:.3f} | "
-                f"{theirs.utilization:.3f} | {ours.queue:.3f} | {theirs.queue:.3f} | "
-                f"{ours.drops} | {ours.retransmissions} |",
-                flush=True,
-            )
-            apart = {
-                "utilization": abs(ours.utilization - theirs.utilization),
-                "mean queue": abs(ours.queue - theirs.queue),
-            }
-            missed += [
-                f"{protocol} at {link}: {name} {100 * by:.1f} points apart"
-                for name, by in apart.items()
-                if by > WITHIN
-            ]
+        ours = measured(protocol, case, asked.duration, ip)
+        theirs = simulated(protocol, case, asked.duration, ip)
+        print(
+            f"| {link} | {ip} | {protocol} | {ours.utilization:.3f} | "
+            f"{theirs.utilization:.3f} | {ours.queue:.3f} | {theirs.queue:.3f} | "
+            f"{ours.drops} | {ours.retransmissions} |",
+            flush=True,
+        )
+        apart = {
+            "utilization": abs(ours.utilization - theirs.utilization),
+            "mean queue": abs(ours.queue - theirs.queue),
+        }
+        missed += [
+            f"{protocol} over IPv{ip} at {link}: {name} {100 * by:.1f} points apart"
+            for name, by in apart.items()
+            if by > WITHIN
+        ]
     print("\nmisses:" if missed else "\nno misses", *missed, sep="\n  ")
 
 

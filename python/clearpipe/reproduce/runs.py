@@ -543,7 +543,7 @@ def position(part: Part, label: str) -> float:
     return float(labels.index(label))
 
 
-def _place(part: Part, point: specs.Point) -> tuple[float, str]:
+def place(part: Part, point: specs.Point) -> tuple[float, str]:
     """Where on the part's axis a point is, and its label there."""
     if part.axis is None:
         return 0.0, ""
@@ -555,7 +555,7 @@ def points(figure: Figure, part: Part) -> list[Point]:
     """Where the part has runs."""
     spec = sweep(figure, part)
     found = spec.points if spec is not None else ()
-    return [Point(part.name, one.coordinates["scheme"], *_place(part, one)) for one in found]
+    return [Point(part.name, one.coordinates["scheme"], *place(part, one)) for one in found]
 
 
 def read(
@@ -578,7 +578,7 @@ def read(
         for row in rows:
             data.wanted += 1
             point = points[row.run.point]
-            x, label = _place(part, point)
+            x, label = place(part, point)
             if row.state != "done":
                 data.missing.append(Point(part.name, point.coordinates["scheme"], x, label))
                 if row.error:

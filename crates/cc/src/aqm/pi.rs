@@ -325,7 +325,8 @@ mod tests {
         assert_eq!(pi.stream.bits(), before.bits());
     }
 
-    /// A reference of 50 packets is not a quarter of the buffer of 400: 0.02*(70 - 50) - 0.01*(0 - 50).
+    /// A reference of 50 packets is not a quarter of the buffer of 400: 0.02*(70 - 50) - 0.01*(0 -
+    /// 50).
     #[test]
     fn a_reference_in_packets_goes_before_the_ratio() {
         let params = PiParams { a: 0.02, b: 0.01, q_ref: 50.0, ..PiParams::default() };

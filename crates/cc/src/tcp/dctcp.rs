@@ -330,8 +330,8 @@ mod tests {
         }
     }
 
-    /// Linux's integers: of alpha = 100/1024 a sixteenth is 6, and 64*3/10 = 19 come on top: 113. Of
-    /// 10/1024 nothing is left, as its sixteenth is 0.
+    /// Linux's integers: of alpha = 100/1024 a sixteenth is 6, and 64*3/10 = 19 come on top: 113.
+    /// Of 10/1024 nothing is left, as its sixteenth is 0.
     #[test]
     fn linux_averages_in_1024ths() {
         for (alpha, marked, after) in [(100.0, 3, 113.0), (10.0, 0, 0.0), (1020.0, 10, 1021.0)] {

@@ -623,7 +623,8 @@ mod tests {
         assert!((1..=15).all(|load| header(load, 3, 80).is_capable()));
     }
 
-    /// 98 kB are 0.4 of the 245 kB that 10 Mb/s take in the first period, and 0.8 of what 5 Mb/s do.
+    /// 98 kB are 0.4 of the 245 kB that 10 Mb/s take in the first period, and 0.8 of what 5 Mb/s
+    /// do.
     #[test]
     fn a_period_is_measured_by_the_capacity_at_its_end() {
         for (capacity, load) in [(10_000_000, 0.4), (5_000_000, 0.8)] {
