@@ -20,8 +20,8 @@ STALE_S = 3600.0
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text in UTF-8."""
-    write_bytes(path, text.encode())
+    """Write a text in UTF-8; what is none, as of a path's bytes, by its number."""
+    write_bytes(path, text.encode(errors="backslashreplace"))
 
 
 def write_bytes(path: Path, content: bytes) -> None:

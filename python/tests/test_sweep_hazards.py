@@ -9,6 +9,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -578,3 +579,16 @@ def test_a_directory_called_as_a_run_that_cannot_be_moves_no_numbers(tmp_path: P
     assert [row.state for row in before] == ["failed", "done"]
     store.directory(before[0].run.identity).mkdir(parents=True)
     assert results.read(spec, store).rows == before
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="paths are text there")
+def test_a_report_names_a_damaged_run_in_a_store_whose_path_is_no_text(tmp_path: Path) -> None:
+    file = write(tmp_path, "[sweep]\nreps = 2\n")
+    folder = tmp_path / os.fsdecode(b"s\xff")
+    call("sweep", "run", file, "--store", folder, cwd=tmp_path)
+    one = sorted(Store(folder).present())[0]
+    Store(folder).directory(one).joinpath("summary.json").write_text("{}")
+    call("sweep", "report", file, "--store", folder, "--out", "r", cwd=tmp_path)
+    assert f"s\\udcff/runs/{one[:2]}/{one}/summary.json: 2 bytes" in (
+        tmp_path / "r" / "runs.csv"
+    ).read_text(encoding="utf-8")
