@@ -371,8 +371,8 @@ mod tests {
         }
     }
 
-    /// Linux: a window of 4 is 5 after four ACKs, and not yet 6 after four more; half of 5 is 2, and
-    /// what had arrived for the next packet counts no longer: two ACKs more are a packet.
+    /// Linux: a window of 4 is 5 after four ACKs, and not yet 6 after four more; half of 5 is 2,
+    /// and what had arrived for the next packet counts no longer: two ACKs more are a packet.
     #[test]
     fn linux_grows_by_whole_packets() {
         let mut window = avoiding::<Dctcp>(4.0, &[("update", Value::Choice("linux"))]);
