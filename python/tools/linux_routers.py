@@ -33,21 +33,24 @@ MEMORY = 16_000_000
 
 
 class Family(NamedTuple):
-    """IPv4 or IPv6: addresses, the length of a host's prefix, the least MTU a device may have, and
+    """IPv4 or IPv6: addresses, the prefix of all and the length of a host's, devices' MTU, and
     iperf3's options for packets of PACKET."""
 
     source: str
     router: str
     sink: str
+    every: str
     bits: int
     mtu: int
     options: tuple[str, ...]
 
 
 FAMILIES = {
-    4: Family("10.78.0.1", "10.78.0.3", "10.78.0.2", 32, PACKET, ()),
+    4: Family("10.78.0.1", "10.78.0.3", "10.78.0.2", "0.0.0.0/0", 32, PACKET, ()),
     # A device's MTU may not be as small as a packet here, so the sender's segments are.
-    6: Family("fd78::1", "fd78::3", "fd78::2", 128, LEAST_MTU_V6, ("-M", str(PACKET - HEADERS_V6))),
+    6: Family(
+        "fd78::1", "fd78::3", "fd78::2", "::/0", 128, LEAST_MTU_V6, ("-M", str(PACKET - HEADERS_V6))
+    ),
 }
 
 
@@ -211,7 +214,7 @@ def _configure(protocol: str, family: Family, names: Sequence[str]) -> None:
     ways = {
         source: [
             *device_commands(family.source, PACKET),
-            f"route add default dev {DEVICE} initcwnd 10",
+            f"route add {family.every} dev {DEVICE} initcwnd 10",
         ],
         forwarder: [
             "link set lo up",
@@ -228,7 +231,7 @@ def _configure(protocol: str, family: Family, names: Sequence[str]) -> None:
             f"addr add {peer} dev v0{nodad}",
             f"route add {router} dev v0",
             # One ACK for each packet, as in the papers and in the packet engine.
-            f"route add default via {family.router} dev v0 quickack 1",
+            f"route add {family.every} via {family.router} dev v0 quickack 1",
         ],
     }
     for name, commands in ways.items():
