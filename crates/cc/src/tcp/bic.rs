@@ -139,6 +139,21 @@ mod tests {
     use crate::roles::Sender;
     use crate::tests::{ack, avoiding, loss, lost, near};
 
+    /// Fast convergence is of a window below W_max: a second loss at just 1000 leaves W_max there,
+    /// and at 960 the step is (1000 - 960)/2 = 20.
+    #[test]
+    fn a_loss_at_w_max_leaves_it() {
+        let mut window = avoiding::<Bic>(1000.0, &[]);
+        for _ in 0..2 {
+            window.frame.cwnd = 1000.0;
+            window.on_loss(&lost(0, 1000));
+            assert_eq!(window.cwnd(), 875.0);
+        }
+        window.frame.cwnd = 960.0;
+        window.on_ack(&ack(1));
+        assert!(near(window.cwnd(), 960.0 + 20.0 / 960.0));
+    }
+
     /// From 1000 a loss leaves 875, 125 below: half is 62.5, so S_max = 32 per RTT. At 960 the step
     /// is (1000 - 960)/2 = 20, at 999.99 it is S_min.
     #[test]
