@@ -156,6 +156,16 @@ fn mount_bpffs() -> Result<()> {
     if bpffs_mounted() {
         return Ok(());
     }
+    // A second mount would hide what was pinned in the first. The lock is the directory's, as some
+    // that come here have that of `lock` already; once mounted, the path leads past it.
+    let directory = File::open(BPFFS).map_err(|_| failed(BPFFS))?;
+    // SAFETY: an open descriptor.
+    if unsafe { libc::flock(directory.as_raw_fd(), libc::LOCK_EX) } != 0 {
+        return Err(failed(BPFFS));
+    }
+    if bpffs_mounted() {
+        return Ok(());
+    }
     // SAFETY: literal strings, no data.
     let status = unsafe {
         let (name, at) = (c"bpf".as_ptr(), c"/sys/fs/bpf".as_ptr());
