@@ -549,14 +549,14 @@ def test_what_holds_as_printed_is_sure_by_the_printed_bound() -> None:
 @pytest.mark.parametrize(
     ("lo", "printed", "verdict", "told"),
     [
-        (0.5, None, WITHIN, "in the mean of the runs; 1 of 2 runs at 40 Mb/s is outside"),
+        (0.5, None, WITHIN, "in the mean of the runs; 1 of 2 runs at 40 Mb/s is outside, at 0.45"),
         # 0.75 and 0.45: the mean, 0.6, is outside, and one of them is not.
         (0.65, None, DEVIATES, "in the mean of the runs; 1 of 2 runs at 40 Mb/s is within"),
         (
             0.1,
             0.5,
             HOLDS,
-            "in the mean of the runs; 1 of 2 runs at 40 Mb/s is outside what is printed",
+            "in the mean of the runs; 1 of 2 runs at 40 Mb/s is outside what is printed, at 0.45",
         ),
         (0.1, None, WITHIN, ""),
         (0.9, None, DEVIATES, ""),
@@ -568,11 +568,93 @@ def test_single_runs_on_the_other_side_of_a_bound_are_told(
     values = {"vcp": {"10Mbps": [0.9, 0.9], "20Mbps": [0.8, 0.8], "40Mbps": [0.75, 0.45]}}
     own = None if printed is None else Printed(lo=printed)
     claim = claim_with(Measure("m", ("vcp",), x=(20e6, 40e6), lo=lo), printed=own)
-    if told.endswith("printed"):
+    if "printed" in told:
         claim = claim_with(Measure("m", ("vcp",), lo=lo), printed=own)
     (one,) = claims.judge(claim, hand_made(values, claim), "full").judged
     assert one.verdict == verdict
     assert report.runs_text(one) == told
+
+
+@pytest.mark.parametrize(
+    ("lo", "printed", "verdict", "told", "accepted"),
+    [
+        (0.4, None, WITHIN, "", "≥ 0.4 in each run"),
+        (
+            0.5,
+            None,
+            DEVIATES,
+            "each run is judged; 1 of 2 runs at 40 Mb/s is outside, at 0.45",
+            "≥ 0.5 in each run",
+        ),
+        # Each of both is, which the value itself says.
+        (0.76, None, DEVIATES, "", "≥ 0.76 in each run"),
+        (0.4, 0.5, WITHIN, "", "≥ 0.4 in each run"),
+        (0.4, 0.45, HOLDS, "", "≥ 0.4 in each run"),
+    ],
+)
+def test_where_no_exception_is_admitted_each_run_is_judged(
+    lo: float, printed: float | None, verdict: str, told: str, accepted: str
+) -> None:
+    """40 Mb/s has 0.75 and 0.45, so that the mean is 0.6; 20 Mb/s is far from all bounds."""
+    values = {"vcp": {"10Mbps": [0.9, 0.9], "20Mbps": [0.8, 0.8], "40Mbps": [0.75, 0.45]}}
+    own = None if printed is None else Printed(lo=printed)
+    claim = claim_with(Measure("m", ("vcp",), lo=lo), printed=own, each_run=True)
+    (one,) = claims.judge(claim, hand_made(values, claim), "full").judged
+    assert one.verdict == verdict
+    assert (report.runs_text(one), report.accepted_text(one)) == (told, accepted)
+    (last,) = [reading for reading in one.readings if reading.label == "40Mbps"]
+    if told:
+        assert report.interval_text(last) == "0.6 ± 1.9, the farthest run 0.45"
+        # An interval decides nothing where one run is outside.
+        assert last.miss == pytest.approx(0.05)
+        assert not last.crosses
+
+
+def test_a_check_of_several_runs_is_judged_by_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.75 and 0.45 are above 0.5 in the mean alone; 0.6, which is no run's, is judged as it is."""
+    found = {"runs": claims.Reading.of("runs", [0.75, 0.45], 0.5, math.inf), "computed": 0.6}
+    for each_run, lo, verdict in ((False, 0.5, WITHIN), (True, 0.5, DEVIATES)):
+        claim = claim_with(lo=lo, check="f", printed=None, each_run=each_run)
+        made = hand_made(VALUES, claim)
+        monkeypatch.setattr(type(made.paper), "function", lambda *_: lambda _: found)
+        assert claims.judge(claim, made, "full").verdict == verdict
+
+
+def test_what_is_cut_off_is_undecided_unless_a_run_is_outside() -> None:
+    """A time above 3 may be above 5; beside one of 7 that does not matter, if each is judged."""
+    for values, each_run, undecided in (
+        ([2.0, runs.Censored(3.0)], True, True),
+        ([7.0, runs.Censored(3.0)], True, False),
+        ([2.0, runs.Censored(6.0)], True, False),
+        ([7.0, runs.Censored(2.0)], False, True),
+    ):
+        one = replace(claims.Reading.of("", values, 0.0, 5.0), each_run=each_run)
+        assert (one.inside, one.undecided) == (False, undecided)
+
+
+def test_a_sentence_says_whether_each_run_is_judged() -> None:
+    def read(statement: str, **more: Any) -> bool | None:
+        kind = {"kind": "quantitative", "basis": "simulation", "expected": "1", "source": "1"}
+        table = {"id": "f-c1", "statement": statement, "lo": 1, "check": "f", **kind, **more}
+        return data.Reader("x.toml", {}).claim(table, "f", []).assertions[0].each_run
+
+    assert read("XCP never drops a packet") is True
+    assert read("No drops on ANY link") is True
+    assert read("the queue is small") is False
+    assert read("noise is nonzero, neverending") is False
+    assert read("only about 40 %", each_run=False) is False
+    assert read("at least half", each_run=True) is True
+    assert read("computed for all", computed=True) is None
+    with pytest.raises(ConfigError, match=r"f-c1\.each_run: its words say so: true"):
+        read("never", each_run=True)
+    with pytest.raises(ConfigError, match=r"f-c1\.each_run: of what is judged by runs"):
+        read("never", each_run=False, computed=True)
+
+
+def test_the_rule_is_in_the_digest_of_what_it_judges_alone() -> None:
+    one = Assertion(lo=1.0, check="f")
+    assert one.digest == replace(one, each_run=False).digest
+    assert one.digest != replace(one, each_run=True).digest
 
 
 @pytest.mark.parametrize(

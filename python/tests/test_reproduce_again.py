@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,13 @@ def published(measures: dict[str, Any] | list[dict[str, Any]], **more: Any) -> t
         (
             ({"lo": 0.7, "x": NARROW}, {"printed": Printed(x=(10e6, 40e6))}),
             ({"lo": 0.55}, {"printed": Printed(lo=0.58)}),
+        ),
+        (({"lo": 0.55}, {}), ({"lo": 0.55}, {"each_run": True})),
+        (({"lo": 0.55}, {"each_run": True}), ({"lo": 0.55}, {})),
+        # 0.5 and 0.7 at 40 Mb/s are both above 0.45, and not above 0.59, as their mean is.
+        (
+            ({"lo": 0.45}, {"printed": Printed(lo=0.59)}),
+            ({"lo": 0.45}, {"printed": Printed(lo=0.59), "each_run": True}),
         ),
         (({"lo": 0.5, "reduce": "growth", "hi": 0}, {}), ({"lo": -0.4, "reduce": "growth"}, {})),
         (
@@ -148,6 +157,43 @@ def test_a_check_is_judged_again_where_only_what_is_printed_has_changed(tmp_path
     figure, before = checked(tmp_path, lo=1.0)
     _, left = again.judge(figure, before, DAY)
     assert list(left) == ["vcp-thm3-c1"]
+
+
+@pytest.mark.parametrize(
+    ("lo", "printed", "verdicts"),
+    [
+        (0.5, None, (WITHIN, DEVIATES)),
+        (0.3, None, (WITHIN, WITHIN)),
+        (0.3, Printed(lo=0.5), (HOLDS, WITHIN)),
+        (0.3, Printed(lo=0.4), (HOLDS, HOLDS)),
+        (0.7, Printed(), (DEVIATES, DEVIATES)),
+    ],
+)
+def test_a_check_of_runs_is_judged_by_each_or_by_their_mean(
+    lo: float, printed: Printed | None, verdicts: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0.75 and 0.45: the mean is 0.6."""
+    found = {"": claims.Reading.of("", [0.75, 0.45], lo, math.inf)}
+    monkeypatch.setattr(data.Paper, "function", lambda *_: lambda _: found)
+    monkeypatch.setattr(code, "of", lambda *_: "")
+
+    def told(each_run: bool) -> tuple[Figure, Any]:
+        claim = claim_with(check="f", lo=lo, printed=printed, each_run=each_run)
+        made = hand_made(VALUES, claim)
+        made.wanted = len(made.cells)
+        done = work.Done(made.figure, "full", made, [claims.judge(claim, made, "full")])
+        value = done.as_json()
+        (part,) = value["claims"][0]["parts"]
+        part.update(report.published(done.outcomes[0].judged[0], part))
+        return made.figure, json.loads(json.dumps(value))
+
+    files = [told(each_run) for each_run in (False, True)]
+    assert tuple(value["claims"][0]["verdict"] for _, value in files) == verdicts
+    for (_, before), (figure, wanted) in (files, files[::-1]):
+        after, left = again.judge(figure, before, DAY)
+        assert not left
+        assert after["claims"][0]["parts"][0].pop("judged_again") == DAY
+        assert after == wanted
 
 
 def test_what_is_computed_otherwise_is_computed_anew(tmp_path: Path) -> None:

@@ -145,21 +145,18 @@ class _Published:
         tell the bounds that are printed."""
         own = one.printed or Printed()
         held = part["verdict"] == claims.HOLDS
-        found = []
-        for reading in (*part["readings"], *(part["readings_beyond"] if held else ())):
+        accepted, strict = [], []
+        for told in (*part["readings"], *(part["readings_beyond"] if held else ())):
+            if told["censored"] or not told["values"]:
+                continue
             bounds = own
             if one.measures:
                 # Those of the printed range alone have the printed bounds.
-                group = reading["group"]
+                group = told["group"]
                 bounds = Printed() if group is None else one.measures[group].printed or own
-            lo = bounds.lo if held and bounds.lo is not None else reading["lo"]
-            hi = bounds.hi if held and bounds.hi is not None else reading["hi"]
-            values = [math.nan if value is None else value for value in reading["values"]]
-            if reading["censored"] or not values:
-                continue
-            ends = (-math.inf if lo is None else lo, math.inf if hi is None else hi)
-            found.append(Reading.of(reading["label"], values, *ends))
-        judged = Judged(one, part["verdict"], [Group(found)], strict=found)
+            accepted += claims.by_rule(one, [self._reading(told)])
+            strict.append(claims.in_print(accepted[-1], bounds))
+        judged = Judged(one, part["verdict"], [Group(accepted)], strict=strict)
         if held and one.check and part["printed"] != report.printed_text(judged):
             return None
         return report.runs_text(judged)
@@ -171,12 +168,50 @@ class _Published:
         judged = self._about(one, bare, computed=claim.kind == claim.basis == "analytic")
         if before is None:
             raise Unknown("its bounds have changed, and which of its values have them is not told")
+        several = any(len(reading["values"]) > 1 for reading in part["readings"])
+        if several and bool(one.each_run) != bool(before.each_run):
+            return self._by_rule(one, part, judged, same=one.printed == before.printed)
         if judged.verdict in claims.GOOD:
             whole = one.printed == before.printed and not judged.left_out and not judged.departs
             printed = one.printed is not None and judged.verdict == claims.HOLDS and whole
             judged = replace(judged, verdict=claims.HOLDS if printed else claims.WITHIN)
         told = self._points(judged) | {"verdict": judged.verdict}
         return told if one.printed else told | {"printed": ""}
+
+    def _by_rule(self, one: Assertion, part: Json, bare: Judged, *, same: bool) -> Json:
+        """A check's values, judged by their means or by each run where it was the other way. `same`
+        says that what is printed is what it was."""
+        found = claims.by_rule(one, map(self._reading, part["readings"]))
+        judged = replace(bare, groups=[Group(found)], reason=one.reason(self.scale))
+        plain = replace(judged, assertion=replace(one, each_run=False))
+        own = part["printed"].removesuffix(report.EACH_RUN)
+        if judged.verdict == claims.NOT_RUN:
+            return self._points(judged)
+        if not all(reading.inside for reading in found):
+            judged = replace(judged, verdict=self._failed(one, part, judged))
+        elif one.printed is None:
+            judged = replace(judged, verdict=claims.WITHIN)
+        elif not same or own != report.printed_text(plain):
+            raise Unknown("which of its values have which printed bounds is not told")
+        else:
+            strict = [claims.in_print(reading, one.printed) for reading in found]
+            holds = all(reading.inside for reading in strict)
+            holds = holds and not judged.left_out and not judged.departs
+            verdict = claims.HOLDS if holds else claims.WITHIN
+            judged = replace(judged, verdict=verdict, strict=strict if holds else ())
+        table = work.part_json(judged, self.figure) | {"code": part.get("code", "")}
+        return table | report.published(judged, table)
+
+    def _reading(self, told: Json) -> Reading:
+        """A value of a check, as the file has it."""
+        if told["censored"]:
+            raise Unknown("the run's end has cut off some of its values")
+        lo = -math.inf if told["lo"] is None else told["lo"]
+        hi = math.inf if told["hi"] is None else told["hi"]
+        values = [math.nan if value is None else value for value in told["values"]]
+        if not values:
+            raise Unknown("some of its values are of runs and others are computed")
+        return Reading.of(told["label"], values, lo, hi, told["points"])
 
     def _read(self, part: Json) -> claims.Read | None:
         """What the check has read, if the file tells it."""
@@ -194,21 +229,24 @@ class _Published:
         return table | report.published(judged, table)
 
     def _before(self, one: Assertion, digest: str) -> Assertion | None:
-        """The definition that was judged by, if it is today's but for what is printed, and which
-        runs are told: its digest shows it."""
+        """The definition that was judged by, if it is today's but for what is printed, which runs
+        are told, and whether each is judged: its digest shows it."""
         parts = self.figure.parts["full"]
-        for printed, reads, computed in itertools.product(
+        for printed, reads, computed, each_run in itertools.product(
             dict.fromkeys((one.printed, None, Printed())),
             dict.fromkeys((one.reads, (), *((Reads(part.name),) for part in parts))),
             dict.fromkeys((one.computed, False)),
+            (one.each_run, not one.each_run),
         ):
-            former = replace(one, printed=printed, reads=reads, computed=computed)
+            former = replace(
+                one, printed=printed, reads=reads, computed=computed, each_run=each_run
+            )
             if digest in (former.digest, self.figure.judged_by(former)):
                 return former
         return None
 
     def _measured(self, one: Assertion, part: Json) -> Json:
-        groups = [Group(list(self._readings(measure)), measure.need) for measure in one.measures]
+        groups = [Group(self._readings(one, measure), measure.need) for measure in one.measures]
         if not all(group.readings for group in groups):
             raise Unknown("no run at this scale has it")
         judged = self._about(one, Judged(one, claims.WITHIN, groups), computed=False)
@@ -216,7 +254,7 @@ class _Published:
         printed = [measure.as_printed(own) for measure in one.measures]
         if all(group.holds for group in groups):
             wide = (
-                [Group(list(self._readings(measure))) for measure in printed] if one.printed else []
+                [Group(self._readings(one, measure)) for measure in printed] if one.printed else []
             )
             wide = [replace(w, need=m.need) for w, m in zip(wide, printed, strict=False)]
             strict = [reading for group in wide for reading in group.readings]
@@ -230,7 +268,7 @@ class _Published:
             reading
             for measure in printed
             if one.printed or measure.printed
-            for reading in self._readings(measure)
+            for reading in self._readings(one, measure)
             if (reading.label, reading.points) not in accepted
         ]
         judged = replace(judged, beyond=beyond, reason=one.reason(self.scale))
@@ -262,8 +300,11 @@ class _Published:
             "departs": report.departs_text(judged),
         }
 
-    def _readings(self, measure: Measure) -> Iterator[Reading]:
+    def _readings(self, one: Assertion, measure: Measure) -> list[Reading]:
         """The values that a measure gives, of those that are in the file."""
+        return claims.by_rule(one, self._of_file(measure))
+
+    def _of_file(self, measure: Measure) -> Iterator[Reading]:
         told = _without_bounds(measure.told())
         labels = claims.labels(measure, self.data)
         for label, points in labels:

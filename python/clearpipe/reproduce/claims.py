@@ -8,6 +8,9 @@ otherwise it *holds within the stated tolerance or range*.
 
 What a reduced scale, or a choice of points, leaves out of the paper's range cannot hold as printed.
 
+Of a sentence that admits no exception (`Assertion.each_run`) not the mean of the runs is judged,
+but each of them.
+
 A value that the end of a run has cut off (`Censored`) is no value: no verdict says "holds" by it.
 Nor does one by a run that has no number, or by fewer runs than were asked for.
 """
@@ -54,6 +57,8 @@ class Reading:
     """What the interval is of; NaN is of a run that has no number."""
     points: tuple[str, ...] = ()
     """The settings of the axis that it is of."""
+    each_run: bool = False
+    """Is it within the bounds only if each of the values is?"""
 
     @classmethod
     def of(
@@ -72,24 +77,42 @@ class Reading:
         return sum(map(math.isnan, self.values or [self.interval.mean]))
 
     @property
+    def judged(self) -> tuple[float, ...]:
+        """What has to be within the bounds: the mean, or each of the values."""
+        return self.values if self.each_run and self.values else (self.interval.mean,)
+
+    @property
     def inside(self) -> bool:
         """Is it within the bounds? What the end of the run has cut off never is."""
-        return not self.censored and self.lo <= self.interval.mean <= self.hi
+        return not self.censored and all(self.lo <= one <= self.hi for one in self.judged)
+
+    @property
+    def farthest(self) -> float:
+        """Of what has to be within the bounds the value that is farthest outside, or nearest to a
+        bound."""
+        return max(self.judged, key=lambda one: max(self.lo - one, one - self.hi))
 
     @property
     def undecided(self) -> bool:
         """Could a longer run have put it within the bounds?"""
-        if not self.censored:
-            return False
-        above = self.side > 0 and self.interval.mean > self.hi
-        below = self.side < 0 and self.interval.mean < self.lo
-        return not (above or below)
+        return bool(self.censored) and not any(map(self._is_outside, self.judged))
+
+    def _is_outside(self, value: float) -> bool:
+        """Whatever a longer run had given."""
+        known = self.each_run and not isinstance(value, Censored)
+        side = value.side if isinstance(value, Censored) else self.side
+        above = (known or side > 0) and value > self.hi
+        below = (known or side < 0) and value < self.lo
+        return above or below
 
     @property
     def sure(self) -> bool:
-        """Is the whole interval on the same side of the bounds?"""
+        """Is the whole interval on the same side of the bounds? Where each run is judged, one that
+        is outside is enough."""
         if self.censored or not math.isfinite(self.interval.half):
             return False
+        if self.each_run and not self.inside:
+            return True
         ends = (self.interval.low, self.interval.high)
         inside = [self.lo <= end <= self.hi for end in ends]
         if self.inside:
@@ -106,9 +129,7 @@ class Reading:
         """How far it is outside."""
         if self.lacking:
             return math.inf
-        if self.lo <= self.interval.mean <= self.hi:
-            return 0.0
-        return max(self.lo - self.interval.mean, self.interval.mean - self.hi)
+        return max(0.0, self.lo - self.farthest, self.farthest - self.hi)
 
 
 @dataclass(frozen=True)
@@ -226,8 +247,8 @@ class Outcome:
 
 def _room(reading: Reading) -> float:
     """How far it is inside of the nearer bound; an infinite value is near to none."""
-    mean = reading.interval.mean
-    ends = [mean - reading.lo, reading.hi - mean]
+    value = reading.farthest
+    ends = [value - reading.lo, reading.hi - value]
     return min((end for end in ends if not math.isnan(end)), default=math.inf)
 
 
@@ -297,7 +318,12 @@ def _beyond(assertion: Assertion, data: Data) -> list[Reading]:
         strict = measure.as_printed(own)
         accepted = {(one.label, one.points) for one in readings(measure, data)}
         found += [one for one in readings(strict, data) if (one.label, one.points) not in accepted]
-    return found
+    return by_rule(assertion, found)
+
+
+def by_rule(assertion: Assertion, found: Iterable[Reading]) -> list[Reading]:
+    """The readings, judged by their means or by each run as the assertion's words ask."""
+    return [replace(one, each_run=bool(assertion.each_run)) for one in found]
 
 
 def points(assertion: Assertion, data: Data) -> tuple[list[Point], list[Point]]:
@@ -397,12 +423,13 @@ def _as_printed(assertion: Assertion, groups: Sequence[Group], data: Data) -> li
     if own is None:
         return []
     if assertion.check:
-        return [Group([_in_print(one, own) for one in group.readings]) for group in groups]
+        return [Group([in_print(one, own) for one in group.readings]) for group in groups]
     strict = [measure.as_printed(own) for measure in assertion.measures]
-    return [Group(readings(measure, data), measure.need) for measure in strict]
+    return [Group(by_rule(assertion, readings(one, data)), one.need) for one in strict]
 
 
-def _in_print(reading: Reading, own: Printed) -> Reading:
+def in_print(reading: Reading, own: Printed) -> Reading:
+    """A check's value within what the paper prints."""
     lo, hi = reading.printed or (
         reading.lo if own.lo is None else own.lo,
         reading.hi if own.hi is None else own.hi,
@@ -427,7 +454,9 @@ def _groups(assertion: Assertion, data: Data, scale: str) -> list[Group] | str:
     if why := assertion.not_run or _not_here(assertion, data, scale):
         return why
     if not assertion.check:
-        return [Group(readings(one, data), one.need) for one in assertion.measures]
+        return [
+            Group(by_rule(assertion, readings(one, data)), one.need) for one in assertion.measures
+        ]
     function = data.paper.function(assertion.check)
     if function is None:
         return f"not built: nothing computes {assertion.check}"
@@ -459,12 +488,12 @@ def _checked(assertion: Assertion, found: Any) -> list[Reading]:
         return []
     if not isinstance(found, Mapping):
         found = {"": found}
-    return [
+    return by_rule(assertion, (
         value
         if isinstance(value, Reading)
         else _exact(str(label), value, assertion.lo, assertion.hi)
         for label, value in found.items()
-    ]
+    ))  # fmt: skip
 
 
 def _exact(label: str, value: float | None, lo: float, hi: float) -> Reading:

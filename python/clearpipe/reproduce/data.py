@@ -10,7 +10,9 @@ from __future__ import annotations
 import difflib
 import functools
 import hashlib
+import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -31,6 +33,10 @@ PART_ENGINES = ("packet", "linux")
 KINDS = ("quantitative", "qualitative", "analytic")
 BASES = ("simulation", "analytic", "analytic+simulation", "unit", "table")
 REAL = "real kernel"
+UNIVERSAL = re.compile(
+    r"\b(?:never|always|every|each|all|any|both|only|none|no|nothing|zero|without)\b", re.IGNORECASE
+)
+"""Words of a sentence that admits no exception: no single run may be one."""
 REDUCTIONS = (
     "mean", "min", "max", "spread", "first", "last", "growth", "slope", "log-slope", "rank",
 )  # fmt: skip
@@ -154,6 +160,9 @@ class Assertion:
     """By scale (`quick`, `full`, `all`): why it does not hold here, with what was tried."""
     engine: Literal["packet", "linux"] = "packet"
     """`linux`: it judges runs on a real kernel, and is not run where there are none."""
+    each_run: bool | None = None
+    """Is each run judged, and not their mean? If not said, where its words or the claim's have one
+    of `UNIVERSAL`: False says that the word is about something else."""
     not_run: str = ""
     """Why nothing here can judge it; then there are no bounds and no measure."""
     note: str = ""
@@ -166,7 +175,7 @@ class Assertion:
     def digest(self) -> str:
         """What decides its verdict, as twelve hexadecimal digits: bounds, ranges and measures, and
         the name of a check; no words."""
-        decides = (
+        decides: tuple[object, ...] = (
             self.lo,
             self.hi,
             self.printed,
@@ -175,6 +184,8 @@ class Assertion:
             "computed" if self.computed else self._reads,
             self.engine,
         )
+        if self.each_run:
+            decides += ("each run",)
         return hashlib.sha256(repr(decides).encode()).hexdigest()[:12]
 
     @property
@@ -627,6 +638,8 @@ class Reader:
             names = [one.id for one in read]
             if names != [chr(ord("a") + n) for n in range(len(names))] or len(names) < 2:
                 raise self.fail(f"{where}.part", "expected two or more: a, b, ... in this order")
+        words = rest.get("statement", "")
+        read = [self.each_run(one, words, f"{where}.{one.id}".rstrip(".")) for one in read]
         claim: Claim = self.make(Claim, rest, where, assertions=tuple(read))
         if not claim.id.startswith(f"{figure}-c"):
             raise self.fail(where, f"the id begins with {figure}-c")
@@ -636,6 +649,17 @@ class Reader:
             raise self.fail(f"{where}.basis", f"expected one of {', '.join(BASES)}")
         self.check_inconsistency(claim.inconsistency, f"{where}.inconsistency")
         return claim
+
+    def each_run(self, one: Assertion, statement: str, where: str) -> Assertion:
+        """With what its words say, where the file does not."""
+        if one.computed or one.not_run:
+            if one.each_run is not None:
+                raise self.fail(f"{where}.each_run", "of what is judged by runs")
+            return one
+        said = bool(UNIVERSAL.search(f"{one.says} {statement}"))
+        if one.each_run is said:
+            raise self.fail(f"{where}.each_run", f"its words say so: {json.dumps(said)}")
+        return replace(one, each_run=said) if one.each_run is None else one
 
     def check_inconsistency(self, number: str, where: str) -> None:
         if number and number not in notes()["inconsistency"]:

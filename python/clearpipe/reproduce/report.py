@@ -294,34 +294,53 @@ MOST_NAMED = 4
 
 
 def runs_text(judged: Judged) -> str:
-    """Where a verdict is by a mean and single runs are on the other side of the bound: how many, or
-    nothing; of what holds as printed the bound is the printed one."""
+    """Where single runs are on the other side of the bound than the rest of them, or than the mean
+    that the verdict is by: how many, and how far; else nothing. Of what holds as printed the bound
+    is the printed one."""
     held, good = judged.verdict == claims.HOLDS, judged.verdict in claims.GOOD
     if judged.verdict == claims.NOT_RUN:
         return ""
-    found = [
-        (reading, sum((reading.lo <= value <= reading.hi) != good for value in reading.values))
-        for reading in (judged.strict if held else judged.readings)
-        if len(reading.values) > 1 and reading.inside == good
-        if not reading.censored and not reading.lacking
-    ]
-    found = [(reading, n) for reading, n in found if n]
+    by_run = bool(judged.assertion.each_run)
+    outside = good or by_run
+    found = []
+    for reading in judged.strict if held else judged.readings:
+        if len(reading.values) < 2 or reading.censored or reading.lacking:
+            continue
+        other = [v for v in reading.values if (reading.lo <= v <= reading.hi) != outside]
+        some = len(other) < len(reading.values) if by_run else reading.inside == good
+        if other and some:
+            found.append((reading, other))
     if not found:
         return ""
-    side = "outside" if good else "within"
+    side = "outside" if outside else "within"
     if held and printed_text(judged) != accepted_text(judged):
         side += " what is printed"
     if len(found) > MOST_NAMED:
-        n, of = sum(n for _, n in found), sum(len(reading.values) for reading, _ in found)
+        n, of = sum(len(v) for _, v in found), sum(len(reading.values) for reading, _ in found)
         told = f"{n} of {of} runs at {len(found)} settings are {side}"
+        if outside:
+            told += f", the farthest at {_farthest(*max(found, key=_distance))}"
     else:
         told = "; ".join(
-            f"{n} of {len(reading.values)} runs"
+            f"{len(other)} of {len(reading.values)} runs"
             f"{f' at {label_text(reading)}' if reading.label else ''}"
-            f" {'is' if n == 1 else 'are'} {side}"
-            for reading, n in found
-        )
-    return f"in the mean of the runs; {told}"
+            f" {'is' if len(other) == 1 else 'are'} {side}"
+            + (f", {'at' if len(other) == 1 else 'the farthest at'} {_farthest(reading, other)}"
+               if outside else "")
+            for reading, other in found
+        )  # fmt: skip
+    return f"{'each run is judged' if by_run else 'in the mean of the runs'}; {told}"
+
+
+def _distance(found: tuple[Reading, Sequence[float]]) -> float:
+    """How far the farthest of these values is outside of the bounds."""
+    reading, values = found
+    return max(max(reading.lo - value, value - reading.hi) for value in values)
+
+
+def _farthest(reading: Reading, values: Sequence[float]) -> str:
+    value = max(values, key=lambda one: max(reading.lo - one, one - reading.hi))
+    return bound(value, reading.hi - reading.lo)
 
 
 def unsure_text(judged: Judged) -> str:
@@ -342,10 +361,20 @@ def accepted_text(judged: Judged) -> str:
     those of its worst reading, which may have its own."""
     one, worst = judged.assertion, judged.worst
     if one.check and worst:
-        return range_text(worst.lo, worst.hi)
+        return range_text(worst.lo, worst.hi) + _rule_text(judged)
     if not one.measures:
         return range_text(one.lo, one.hi)
-    return "; ".join(dict.fromkeys(_bounds_text(m, judged) for m in one.measures))
+    bounds = dict.fromkeys(_bounds_text(m, judged) for m in one.measures)
+    return "; ".join(bounds) + _rule_text(judged)
+
+
+EACH_RUN = " in each run"
+
+
+def _rule_text(judged: Judged) -> str:
+    """That the bounds are of each run, where they are."""
+    runs = judged.assertion.measures or any(len(one.values) > 1 for one in judged.readings)
+    return EACH_RUN if judged.assertion.each_run and runs else ""
 
 
 def printed_text(judged: Judged) -> str:
@@ -355,14 +384,16 @@ def printed_text(judged: Judged) -> str:
         return ""
     if one.measures:
         strict = [measure.as_printed(one.printed) for measure in one.measures]
-        return "; ".join(dict.fromkeys(_bounds_text(measure, judged) for measure in strict))
-    if worst and worst.printed:
-        return range_text(*worst.printed)
-    lo, hi = (worst.lo, worst.hi) if worst else (one.lo, one.hi)
-    return range_text(
-        lo if one.printed.lo is None else one.printed.lo,
-        hi if one.printed.hi is None else one.printed.hi,
-    )
+        bounds = "; ".join(dict.fromkeys(_bounds_text(measure, judged) for measure in strict))
+    elif worst and worst.printed:
+        bounds = range_text(*worst.printed)
+    else:
+        lo, hi = (worst.lo, worst.hi) if worst else (one.lo, one.hi)
+        bounds = range_text(
+            lo if one.printed.lo is None else one.printed.lo,
+            hi if one.printed.hi is None else one.printed.hi,
+        )
+    return bounds + _rule_text(judged)
 
 
 def _unit(judged: Judged) -> str:
@@ -404,7 +435,7 @@ def label_text(reading: Reading) -> str:
 
 
 def interval_text(reading: Reading) -> str:
-    """A mean and half of its 95 % interval."""
+    """A mean and half of its 95 % interval; where each run is judged, the one farthest outside."""
     interval = reading.interval
     if reading.lacking:
         some = f" in {reading.lacking} of {interval.n} runs" if interval.n > 1 else ""
@@ -415,7 +446,10 @@ def interval_text(reading: Reading) -> str:
         return f"{known.get(reading.side, 'unknown')}: the run ended first{some}"
     if interval.n < 2 or not math.isfinite(interval.half):
         return bound(interval.mean, reading.hi - reading.lo)
-    return units.spread(interval.mean, interval.half)
+    spread = units.spread(interval.mean, interval.half)
+    if reading.each_run and not reading.inside:
+        return f"{spread}, the farthest run {bound(reading.farthest, reading.hi - reading.lo)}"
+    return spread
 
 
 def values_text(reading: Reading) -> str:
