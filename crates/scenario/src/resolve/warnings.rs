@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cc::foreign::Nobody;
+use cc::params::Value;
 use cc::registry::Recovery;
 use cc::roles::{EcnUse, SenderContext};
 use units::Span;
@@ -12,7 +13,7 @@ use crate::file::sources::{mean_gap_s, mean_size};
 use crate::file::{File, Topology};
 use crate::model::line::{Capacity, LossModel};
 use crate::model::{Group, Link, Of, Protocol, Scenario, Touches};
-use crate::syntax::document::Node;
+use crate::syntax::document::{Node, Raw};
 use crate::values::distributions::percent;
 use crate::values::quantity::{RATE, TIME};
 
@@ -70,6 +71,7 @@ pub(crate) fn warnings(root: &Node, file: &File, scenario: &Scenario) -> Vec<War
         messages.extend(missing_router(scenario, (&key, island.protocol.kind), &island.links));
     }
     messages.extend(idle_rules(scenario));
+    two_thresholds(root, &mut messages);
     for (key, chosen, of) in [
         ("flows", scenario.probe.groups.is_some(), Of::Flow),
         ("links", scenario.probe.links.is_some(), Of::Link),
@@ -79,6 +81,48 @@ pub(crate) fn warnings(root: &Node, file: &File, scenario: &Scenario) -> Vec<War
         }
     }
     messages.into_iter().map(|message| Warning { message }).collect()
+}
+
+/// A queue's threshold that is given in packets and as a part of the buffer, by the file or by the
+/// file and its preset: only one of them counts.
+fn two_thresholds(node: &Node, messages: &mut Vec<String>) {
+    let entries = match &node.raw {
+        Raw::Table(entries) => entries,
+        Raw::List(items) => return items.iter().for_each(|item| two_thresholds(item, messages)),
+        _ => return,
+    };
+    for (_, entry) in entries {
+        two_thresholds(entry, messages);
+    }
+    let text = |key| node.entry(key).and_then(|node| node.text("").ok());
+    let Some(info) = cc::registry::queues().find(|info| Some(info.name) == text("kind")) else {
+        return;
+    };
+    let preset = info.presets.iter().find(|preset| Some(preset.name) == text("preset"));
+    let of_preset = |key: &str| {
+        let (_, value) = preset?.values.iter().find(|(name, _)| *name == key)?;
+        if let Value::Number(value) = value { Some(*value) } else { None }
+    };
+    let own = |key: &str| match node.entry(key)?.raw {
+        Raw::Int(value) => Some(value as f64),
+        Raw::Float(value) => Some(value),
+        _ => None,
+    };
+    for threshold in info.params.iter().map(|spec| spec.name) {
+        let ratio = format!("{threshold}_ratio");
+        if !info.params.iter().any(|spec| spec.name == ratio) {
+            continue;
+        }
+        // Of the threshold of `step` the ratio counts where it is not 0, of others the packets.
+        let pair = [ratio.as_str(), threshold];
+        let [counts, idle] = if info.name == "step" { pair } else { [pair[1], pair[0]] };
+        let winner = own(counts).or_else(|| of_preset(counts)).filter(|value| *value > 0.0);
+        if let (Some(value), Some(_)) = (winner, own(idle).filter(|value| *value > 0.0)) {
+            let by = if own(counts).is_none() { " of the preset" } else { "" };
+            let key = &node.spot.key;
+            messages.push(format!("{key}.{idle} does nothing: {counts} = {value}{by} counts"));
+        }
+    }
 }
 
 /// The protocol that is a prototype: nobody can build it here, and nobody knows what it uses.

@@ -486,6 +486,34 @@ fn odd_scenarios_are_warned_of() {
     assert_eq!(warn("two-paths", &[lonely]), ["no flow crosses link \"moon\""]);
 }
 
+/// A threshold in packets and as a part of the buffer: `step` goes by the part, all others by the
+/// packets, also by those of a preset.
+#[test]
+fn of_two_thresholds_the_one_that_counts_is_told() {
+    let file = example("any-protocol");
+    let warned = |queue: &str| warned(&file, &[&format!("queues.router={{ {queue} }}")]);
+    for (queue, told) in [
+        ("kind='step', k=65, k_ratio=0.2", "k does nothing: k_ratio = 0.2 counts"),
+        ("kind='red', min_th=5, min_th_ratio=0.1", "min_th_ratio does nothing: min_th = 5 counts"),
+        (
+            "kind='pi', preset='hollot-2001', q_ref_ratio=0.5",
+            "q_ref_ratio does nothing: q_ref = 200 of the preset counts",
+        ),
+    ] {
+        let found = warned(queue);
+        assert!(found.contains(&format!("queues.router.{told}")), "{found:?}");
+    }
+    for queue in [
+        "kind='step', k=65",
+        "kind='step', k=65, k_ratio=0",
+        "kind='red', min_th=0, min_th_ratio=0.1",
+        "kind='red', min_th=5, max_th_ratio=0.5",
+        "kind='pi', preset='hollot-2001', q_ref=50",
+    ] {
+        assert!(!warned(queue).iter().any(|text| text.contains("does nothing")), "{queue}");
+    }
+}
+
 #[test]
 fn the_committed_reference_is_the_types_own() {
     let folder = root().join("docs/reference");
