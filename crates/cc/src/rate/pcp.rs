@@ -691,4 +691,53 @@ mod tests {
             }
         }
     }
+
+    /// A base of nothing fails at its least increase, a packet per RTT, and goes on at once: the
+    /// time between probes is that of those that have a base.
+    #[test]
+    fn without_a_base_failures_do_not_back_off() {
+        let mut s = pcp();
+        (s.base, s.increase) = (0.0, 10_000.0);
+        s.verdict(ms(1000), false);
+        assert_eq!((s.increase, s.interval), (10_000.0, 1.0));
+    }
+
+    /// Delays that lie on a line have no error, and nothing is drawn; those about a line are tried
+    /// by chance only where the error over the whole probe is more than the resolution, 1 ms here.
+    #[test]
+    fn only_an_error_that_shows_is_left_to_chance() {
+        // x from the first packet in s, y in ms. On lines: 0.5 ms in 0.1 s, and 2 ms.
+        let cases = [
+            ([0.0, 0.25, 0.5], true, false),
+            ([0.0, 1.0, 2.0], false, false),
+            // Means 0.5 ms off the line: a slope of 0.5 ms in 0.1 s, its error 0.0087 by 0.1 s.
+            ([0.0, 1.0, 0.5], true, false),
+            ([0.0, 5.0, 0.5], true, true),
+        ];
+        for (delays, accepted, drawn) in cases {
+            let params = PcpParams { resolution: Span::from_millis(1), ..PcpParams::default() };
+            let mut s = Pcp::new(&params, &sender_context(1.0));
+            for (i, delay) in (0..).zip(delays) {
+                s.delays.add(ms(50 * i), Span::from_millis(100) + Span::from_secs_f64(delay / 1e3));
+            }
+            let mut untouched = s.stream.clone();
+            let found = s.accepts();
+            assert_eq!(s.stream.bits() != untouched.bits(), drawn, "{delays:?}");
+            assert!(drawn || found == accepted, "{delays:?}");
+        }
+    }
+
+    /// The last packet of a probe may come back first: the others are still on their way.
+    #[test]
+    fn a_probe_is_not_over_with_its_last_packet() {
+        let mut s = pcp();
+        (s.base, s.increase) = (100_000.0, 64_000.0);
+        s.plan();
+        for i in 0..5 {
+            send(&mut s, 200 + 9 * i);
+        }
+        hear(&mut s, 336, 100);
+        assert_eq!((s.increase, s.delays.n), (64_000.0, 1.0));
+        assert!(matches!(s.phase, Phase::Answer { .. }));
+    }
 }

@@ -720,4 +720,40 @@ mod tests {
             assert!(near(report(&mut s, 100, 100, 0.0, 0.0), rate), "{}", s.x);
         }
     }
+
+    /// A second report at the instant of the first, before any RTT is known, has no time to divide
+    /// by.
+    #[test]
+    fn a_rate_over_no_time_is_none() {
+        let mut reporter = TfrcReporter::new(&TfrcParams::default(), &sender_context(1.0));
+        (reporter.reported, reporter.bytes) = (Some(ms(5)), 1000.0);
+        assert_eq!(reporter.x_recv(ms(5)), 0.0);
+        assert_eq!(reporter.x_recv(ms(105)), 10_000.0);
+    }
+
+    /// A sender that had nothing to send for just two RTTs is not yet limited by its data: what it
+    /// received longer ago is forgotten. Later the largest value is kept.
+    #[test]
+    fn data_limit_a_sender_after_more_than_two_rtts() {
+        for (now, most) in [(1000, 5000.0), (1001, 10_000.0)] {
+            let mut s = tfrc();
+            (s.r, s.q, s.backlogged) = (0.1, 1.0, ms(800));
+            s.received = [(10_000.0, ms(0)), (0.0, ms(0)), (0.0, ms(0))];
+            let header = TfrcHeader { rtt: 0.0, x_recv: 5000.0, p: 0.0 };
+            let rtt = Some(Span::from_millis(100));
+            s.on_ack(&Ack { now: ms(now), rtt, header, ..ack(1) });
+            assert_eq!(s.most_received(), most, "{now}");
+        }
+    }
+
+    /// Nor is one whose first report it is, however late: what arrived counts whole.
+    #[test]
+    fn the_first_report_is_of_no_limited_sender() {
+        let mut s = tfrc();
+        s.on_send(&departing());
+        let header = TfrcHeader { rtt: 0.0, x_recv: 5000.0, p: 0.1 };
+        let rtt = Some(Span::from_millis(100));
+        s.on_ack(&Ack { now: ms(1000), rtt, header, ..ack(1) });
+        assert_eq!(s.most_received(), 5000.0);
+    }
 }

@@ -351,4 +351,16 @@ mod tests {
         assert_eq!((history.known, history.intervals[7]), (8, 10.0));
         assert!(near(history.rate(), 6.0 / 86.0), "{}", history.rate());
     }
+
+    /// Section 5.5: an interval of 10 counts whole beside an open one of up to 20; beside one of 30
+    /// it counts for 2*10/30.
+    #[test]
+    fn an_open_interval_discounts_beyond_twice_the_mean() {
+        for (open, discount) in [(15, 1.0), (20, 1.0), (30, 2.0 / 3.0)] {
+            let mut history = History::new(true);
+            (history.known, history.event, history.end) = (1, Some((0, ms(0))), open);
+            (history.intervals[0], history.discounts[0]) = (10.0, 1.0);
+            assert!(near(history.discount(), discount), "{open}");
+        }
+    }
 }

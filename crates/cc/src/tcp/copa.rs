@@ -496,4 +496,40 @@ mod tests {
             assert_eq!(copa.delta, 0.1);
         }
     }
+
+    /// A window of 100 ms: at 105 ms the least, of 0 ms, is too old, and that of 30 ms is; at 135 ms
+    /// that of 60 ms, which was kept at half a window as the best behind the second, and not that
+    /// of 70 ms.
+    #[test]
+    fn the_best_since_the_best_is_kept() {
+        let (mut least, window) = (Least::NEW, Span::from_millis(100));
+        for (at, value, kept) in [
+            (0, 10.0, 10.0),
+            (30, 12.0, 10.0),
+            (60, 15.0, 10.0),
+            (70, 16.0, 10.0),
+            (105, 20.0, 12.0),
+            (135, 20.0, 15.0),
+        ] {
+            least.add(window, ms(at), value);
+            assert_eq!(least.get(), kept, "{at}");
+        }
+    }
+
+    /// The paper's velocity starts over where the window turns round while it is above 1. At 1
+    /// there is nothing to start over, and the RTTs of one direction go on being counted.
+    #[test]
+    fn a_velocity_of_1_does_not_start_over() {
+        for (velocity, same) in [(1.0, 2), (1.5, 0)] {
+            let mut copa = copa(&[("mode", Value::Choice("default"))]);
+            copa.on_ack(&timed(0, 40, 40));
+            // The target is 50/(0.5*10) = 10 packets.
+            copa.on_ack(&timed(100, 50, 40));
+            (copa.slow_start, copa.cwnd, copa.up) = (false, 20.0, true);
+            (copa.velocity, copa.same) = (velocity, 2);
+            copa.step(ms(100), 1.0);
+            assert!(copa.cwnd < 20.0);
+            assert_eq!((copa.velocity, copa.same), (1.0, same));
+        }
+    }
 }

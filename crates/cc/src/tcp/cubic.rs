@@ -551,4 +551,31 @@ mod tests {
             assert_eq!((window.frame.ssthresh, counts.cwnd_cnt), (70.0, left));
         }
     }
+
+    /// Linux takes the count of an unchanged window anew after more than HZ/32 = 31.25 ms.
+    #[test]
+    fn linux_keeps_its_count_for_31_250_us() {
+        let mut window = avoiding::<Cubic>(100.0, &[("update", Value::Choice("linux"))]);
+        for (at, taken) in [(1_000_000, 1_000_000), (1_031_250, 1_000_000), (1_031_251, 1_031_251)]
+        {
+            let now = Time::ZERO + Span::from_micros(at);
+            window.on_ack(&Ack { now, ..timed(0, 100, 100) });
+            let counts = window.avoidance.counts.as_ref().expect("Linux's");
+            assert_eq!(counts.last_time, Time::ZERO + Span::from_micros(taken), "{at}");
+            assert_eq!(window.cwnd(), 100.0);
+        }
+    }
+
+    /// At K = 1 s W_cubic is W_max, 12, and five packets of ten bring W_est from 11.5 to 12 as
+    /// well: that is no less, so the window follows W_cubic(1.1 s) = 12 + 0.4*0.001.
+    #[test]
+    fn an_estimate_of_just_w_cubic_does_not_lead() {
+        let mut cubic = avoiding::<Cubic>(10.0, &[]).avoidance;
+        (cubic.epoch, cubic.k, cubic.w_max) = (Time::ZERO, 1.0, 12.0);
+        (cubic.w_est, cubic.cwnd_prior) = (11.5, 11.0);
+        let ack = Ack { acked: 5, ..timed(1000, 100, 100) };
+        let increase = cubic.increase(&ack, &Frame::new(10.0));
+        assert_eq!(cubic.w_est, 12.0);
+        assert!(near(increase, 2.0004 / 10.0), "{increase}");
+    }
 }

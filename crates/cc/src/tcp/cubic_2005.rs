@@ -192,4 +192,20 @@ mod tests {
         window.on_ack(&Ack { srtt: None, ..timed(1500, 100, 100) });
         assert_eq!(window.cwnd(), 8.0);
     }
+
+    /// W_tcp leads only where it is above both. With beta = 1/2 it has a packet per RTT: after 1 s
+    /// of 100 ms 2 + 10 = 12, which is W_cubic at K = 1 s, so the window of 10 goes to
+    /// W_cubic(1.1 s) = 12.0004. At the start it is the window of 10 itself: W_cubic(2 s) = 10.4.
+    #[test]
+    fn a_straight_line_that_is_no_higher_does_not_lead() {
+        for (now, rtt, w_0, w_max, target) in
+            [(1000, 100, 2.0, 12.0, 12.0004), (0, 2000, 10.0, 10.0, 10.4)]
+        {
+            let half = [("beta", Value::Number(0.5))];
+            let mut cubic = avoiding::<Cubic2005>(10.0, &half).avoidance;
+            (cubic.start, cubic.k, cubic.w_0, cubic.w_max) = (Time::ZERO, 1.0, w_0, w_max);
+            let increase = cubic.increase(&timed(now, rtt, rtt), &Frame::new(10.0));
+            assert!(near(increase, (target - 10.0) / 10.0), "{now}: {increase}");
+        }
+    }
 }

@@ -565,4 +565,21 @@ mod tests {
         window.on_ack(&Ack { acked: 1, delivered: 0, ..plain() });
         assert_eq!(window.avoidance.alpha, 0.5);
     }
+
+    /// A window is cut once for all that was out: with 100 packets out at the first mark, the mark
+    /// with the last of them, packet 100, cuts nothing; the next does.
+    #[test]
+    fn the_last_packet_of_a_cut_window_does_not_cut_again() {
+        let set = [("alpha_0", Value::Number(0.5)), ("g", Value::Number(1e-4))];
+        let mut window = avoiding::<Dctcp>(100.0, &set);
+        window.frame.nxt = 100;
+        window.on_ack(&marked());
+        let after = window.cwnd();
+        assert!((after - 75.0).abs() < 1e-2);
+        (window.frame.una, window.frame.nxt) = (99, 175);
+        window.on_ack(&marked());
+        assert_eq!((window.frame.una, window.cwnd() < after), (100, false));
+        window.on_ack(&marked());
+        assert!(window.cwnd() < 0.8 * after, "{}", window.cwnd());
+    }
 }

@@ -498,13 +498,19 @@ mod tests {
     }
 
     /// Linux: with 200 ms before, the ninth RTT sample of a round ends slow start if all nine are
-    /// above 200 + min(max(200/8, 4), 16) = 216 ms; before the window grows.
+    /// above 200 + min(max(200/8, 4), 16) = 216 ms, with 80 ms above 80 + 80/8 = 90; before the
+    /// window grows.
     #[test]
     fn linux_ends_slow_start_at_the_ninth_late_sample() {
-        for (rtt, ended) in [(216, None), (217, Some((9, 36.0)))] {
+        for (before, rtt, ended) in [
+            (200, 216, None),
+            (200, 217, Some((9, 36.0))),
+            (80, 90, None),
+            (80, 91, Some((9, 36.0))),
+        ] {
             let mut slow_start = SlowStart::new(SlowStartKind::Linux, 0.0, false);
             let mut frame = Frame { una: 10, nxt: 30, ..frame(10.0) };
-            let min_rtt = Some(Span::from_millis(200));
+            let min_rtt = Some(Span::from_millis(before));
             let early = Ack { in_flight: 20, rtt: min_rtt, min_rtt, ..ack(10) };
             slow_start.on_ack(&early, &mut frame);
             assert_eq!(frame.cwnd, 20.0);
@@ -812,5 +818,19 @@ mod tests {
             train.on_ack(&Ack { now: ms(1000 + 2 * i), rtt, min_rtt, ..ack(1) }, &mut frame);
         }
         assert_eq!(frame.ssthresh, 28.0);
+    }
+
+    /// tcp_cwnd_validate: the most that was out in a window of data is of an earlier packet where
+    /// as much is out again, so that the window ends where it did.
+    #[test]
+    fn linux_keeps_the_end_of_a_window_with_as_much_out() {
+        for (most, usage) in [(5, 20), (4, 21)] {
+            let mut linux = Linux::new(false);
+            (linux.most, linux.usage, linux.nxt) = (most, 20, 20);
+            // 21 sent and 16 acknowledged before this ACK: five are out.
+            let frame = Frame { una: 17, nxt: 21, ..frame(100.0) };
+            linux.is_used(&Ack { in_flight: 4, ..ack(1) }, &frame);
+            assert_eq!((linux.most, linux.usage), (5, usage));
+        }
     }
 }

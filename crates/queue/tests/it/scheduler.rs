@@ -160,6 +160,10 @@ fn room_is_made_where_the_plan_says() {
     assert_eq!(dropped(drr, Overflow::Longest, 0), (true, vec![5]));
     // The arrival is the last of the longest queue.
     assert_eq!(dropped(drr, Overflow::Longest, 1), (false, vec![]));
+    // With an arrival of 200 bytes both have 400: of two that are as long it is the arrival's.
+    let mut gone = Vec::new();
+    assert!(!filled(drr, Overflow::Longest).make_room(0, 200, &mut gone));
+    assert!(gone.is_empty());
     // Half of 4; half of 5, the arrival counted in; one at most.
     assert_eq!(dropped(drr, Overflow::LongestFront(64), 0), (true, vec![2, 3]));
     assert_eq!(dropped(drr, Overflow::LongestFront(64), 1), (true, vec![2, 3]));

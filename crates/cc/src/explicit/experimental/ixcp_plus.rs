@@ -503,4 +503,19 @@ mod tests {
         pass(&mut r, packet(LINK, 10_000.0), None);
         assert_eq!(own(&r), before);
     }
+
+    /// A window of two packets and a fraction: after two ACKs, a round trip, the fraction is the
+    /// golden section further on, 0.25 + 0.618 = 0.868, and then 1.486, of which 0.486 is left.
+    #[test]
+    fn the_fraction_of_a_window_moves_by_the_golden_section() {
+        let params = IxcpPlusParams { fractional: true, ..Default::default() };
+        let mut s = IxcpPlusSender::new(&params, &sender_context(2.0));
+        s.dither = Some(0.25);
+        let header = IxcpHeader { feedback: 0.0, ..packet(0, 2000.0) };
+        for fraction in [0.25, 0.868_033_988_75, 0.868_033_988_75, 0.486_067_977_5] {
+            s.on_ack(&Ack { header, ..plain_ack(1) });
+            let found = s.dither.expect("a fraction");
+            assert!(near(found, fraction), "{found} {fraction}");
+        }
+    }
 }

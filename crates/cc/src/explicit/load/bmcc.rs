@@ -633,4 +633,10 @@ mod tests {
             assert!((s.cwnd() - cwnd).abs() < 1e-7, "{id}: {}", s.cwnd());
         }
     }
+
+    /// Its header is in IP's own: a packet without bytes of it has one.
+    #[test]
+    fn the_header_needs_no_bytes() {
+        assert_eq!(BmccHeader::decode(&[]), Some(BmccHeader { id: 0 }));
+    }
 }

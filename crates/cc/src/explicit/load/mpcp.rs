@@ -518,4 +518,24 @@ mod tests {
         paths.set(64, (Path::Lower, 1));
         assert_eq!((paths.get(0).1, paths.get(16).1), (1, 2));
     }
+
+    /// TCP's numbers begin where DPCP's do, at random, so that Algorithm 1 seldom finds them equal.
+    #[test]
+    fn numbers_begin_like_dpcps() {
+        let context = sender_context(4.0);
+        let (s, _) = sender(3, 4.0);
+        let dpcp = DpcpSender::new(&Default::default(), &context);
+        assert_eq!(s.first_byte(), dpcp.first_byte());
+        assert_ne!(s.first_byte(), 0);
+    }
+
+    /// Packets are spaced where DPCP's parameters say so, and not otherwise.
+    #[test]
+    fn spacing_is_dpcps() {
+        for spaced in [true, false] {
+            let mut params = MpcpSenderParams::default();
+            params.dpcp.spacing.pace_large_rtt = spaced;
+            assert_eq!(MpcpSender::new(&params, &sender_context(4.0)).paces(), spaced);
+        }
+    }
 }

@@ -256,9 +256,10 @@ impl Told for Charny {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roles::LossKind;
-    use crate::roles::Sender;
-    use crate::tests::{ack_after, loss, ms, near, router_context, sender_context};
+    use crate::roles::{Ecn, LossKind, Sender};
+    use crate::tests::{
+        ack_after, in_place, loss, ms, near, passing, router_context, sender_context,
+    };
 
     /// 8 Mb/s are 1,000,000 bytes/s, all of them C.
     fn router(bits: u64) -> CharnyRouter {
@@ -362,5 +363,20 @@ mod tests {
         assert!(near(r.advertised(), 20.0));
         assert_eq!(pass(&mut r, &mut records[1], -5.0), (-5.0, 0.0));
         assert!(near(r.advertised(), 200_000.0));
+    }
+
+    /// A cell that is stamped at just the advertised rate is held here: all of 1,000,000 bytes/s for
+    /// the only flow. Half of that is below it and passes as it is.
+    #[test]
+    fn a_stamp_of_just_the_advertised_rate_is_held() {
+        for (stamped, laf) in [(1e6, 1.0), (5e5, 0.0)] {
+            let (mut r, mut ecn) = (router(8_000_000), Ecn::NotCapable);
+            let mut cell = RmCell { ccr: 0.0, er: stamped, laf: 0.0 };
+            in_place(|place| {
+                let packet = Passing { header: Some(&mut cell), ..passing(&mut ecn) };
+                r.admit(ms(0), packet, place);
+            });
+            assert_eq!((cell.er, cell.laf), (stamped, laf));
+        }
     }
 }

@@ -338,4 +338,15 @@ mod tests {
             assert_eq!(s.cwnd(), cwnd);
         }
     }
+
+    /// A window of 4: of an ACK of six packets with the bit two are of the second window, and two
+    /// more come without it. Two of four are half: the window falls.
+    #[test]
+    fn an_ack_over_both_windows_counts_for_its_part() {
+        let mut s = DecbitSender::new(&DecbitSenderParams::default(), &sender_context(4.0));
+        s.on_ack(&Ack { code: Ecn::Ce, ..ack(6) });
+        assert_eq!(s.bits, 2.0);
+        s.on_ack(&Ack { code: Ecn::Ect0, ..ack(2) });
+        assert_eq!(s.cwnd(), 3.5);
+    }
 }

@@ -229,4 +229,19 @@ mod tests {
         assert!(near(laf_of(&router(0.0, 1.0), 1.0), 1e-3));
         assert!(near(laf_of(&router(1e5, 1.0), 1.0), 1e3));
     }
+
+    /// A factor or a rate that no router gives is no answer, whatever the other is.
+    #[test]
+    fn an_answer_out_of_range_is_none() {
+        let mut s = OsuSender::new(&OsuSenderParams::default(), &sender_context(10.0));
+        let mut hear = |at, ccr, er, laf| {
+            let header = RmCell { ccr, er, laf };
+            s.on_ack(&Ack { header, ..ack_after(ms(at), Span::from_millis(100)) });
+            s.pace.rate
+        };
+        assert_eq!(hear(100, 0.0, 375_000.0, 0.0), 0.0);
+        assert_eq!(hear(101, 0.0, 375_000.0, 1.0), 375_000.0);
+        assert_eq!(hear(1000, 375_000.0, f64::INFINITY, 0.75), 375_000.0);
+        assert_eq!(hear(1001, 375_000.0, 1.0, 0.75), 500_000.0);
+    }
 }

@@ -469,4 +469,17 @@ mod tests {
         router.on_timer(ms(600), Backlog::default());
         assert!(near(router.spare(), 1.5e6));
     }
+
+    /// 2.56 Mb/s for 100 ms are 32 packets: where the window begins with as many, nothing is gained
+    /// and nothing is paced (section 4.4).
+    #[test]
+    fn an_approval_of_the_initial_window_changes_nothing() {
+        for (initial, approved) in [(32.0, 0), (31.0, 2_560_000)] {
+            let params = QuickStartSenderParams::default();
+            let mut s = QuickStartSender::new(&params, &sender_context(initial));
+            s.on_send(&departing());
+            answer(&mut s, 6, true);
+            assert_eq!((s.approved, s.pacing().is_some()), (approved, approved > 0));
+        }
+    }
 }

@@ -289,4 +289,14 @@ mod tests {
             assert!(wrong.stated(1000.0).is_none(), "{wrong:?}");
         }
     }
+
+    /// What a sender with a rate of its own asks for is divided by the RTT as well: 100,000 bytes/s
+    /// in 80 ms are 8000 bytes, 4000 more than its four packets have, and 1000 for each of them.
+    #[test]
+    fn a_wish_is_divided_by_the_rtt() {
+        let params = XcpSenderParams { rate: 800_000.0, ..Default::default() };
+        let mut sender = DivisionFreeSender::new(&params, &sender_context(4.0));
+        let header = sender.on_send(&Departing { srtt: Some(SRTT), ..departing() });
+        assert!(near(header.feedback, 1000.0 / 0.08), "{}", header.feedback);
+    }
 }

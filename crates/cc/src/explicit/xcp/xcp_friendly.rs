@@ -711,4 +711,29 @@ mod tests {
         average.take(1.0);
         assert_eq!(average.end(), 1.0);
     }
+
+    /// With a least weight of 0.3 the T-queue has 0.7 at most, after a step of its weight and after
+    /// new parameters; the X-queue has the rest of the link.
+    #[test]
+    fn both_queues_keep_the_least_weight() {
+        let params = XcpFriendlyRouterParams { least: 0.3, k: 0.5, ..Default::default() };
+        let context = router_context(Rate(10_000_000), 100);
+        let mut r = XcpFriendlyRouter::new(&params, &context);
+        // TCP's windows are small, with half of its packets lost, and XCP's large.
+        (r.arrivals, r.signals, r.p) = (100.0, 50.0, 0.5);
+        (r.sum_rtt, r.sum_rtt_by_cwnd, r.sum_rtt2_by_cwnd) = (1e3, 1e-3, 1e-4);
+        r.w_t = 0.69;
+        r.move_weights(ms(100));
+        assert_eq!(r.w_t, 0.7);
+        r.w_t = 0.9;
+        r.retune(&params, &context);
+        assert_eq!(r.w_t, 0.7);
+    }
+
+    /// A full buffer takes from the longer of its two queues.
+    #[test]
+    fn the_longer_queue_makes_room() {
+        let plan = XcpFriendlyRouter::plan(&XcpFriendlyRouterParams::default());
+        assert_eq!((plan.order, plan.overflow), (Order::StartTags, Overflow::Longest));
+    }
 }

@@ -770,4 +770,18 @@ mod tests {
         assert_eq!((edge.pass(1999, 8.0, 100), edge.0.tests), (500.0, 0));
         assert!(edge.pass(2000, 8.0, 100) < 0.0 && edge.0.tests == 1);
     }
+
+    /// A window of ten packets of 1000 B in an RTT of 125 ms: with half as much again and two more
+    /// 17 may pass, and 18 are too many.
+    #[test]
+    fn a_window_its_slack_and_two_packets_may_pass_in_an_rtt() {
+        for (packets, exceeded) in [(17, 0), (18, 1)] {
+            let mut watched = Watched::default();
+            for _ in 0..packets {
+                assert!(!watched.exceeds(ms(0), 1000.0, (10_000.0, 0.125), 0.5));
+            }
+            watched.exceeds(ms(125), 1000.0, (10_000.0, 0.125), 0.5);
+            assert_eq!(watched.exceeded, exceeded, "{packets}");
+        }
+    }
 }

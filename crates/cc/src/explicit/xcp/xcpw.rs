@@ -265,4 +265,17 @@ mod tests {
         assert!(near(leave(&mut router, 0.08), 13_340.0 / 3.0));
         assert!(near(router.d, 0.06));
     }
+
+    /// Steps of 1 ms. After a pause of more than all of them the step begins with what comes: at
+    /// 21.5 ms, until 22.5 ms.
+    #[test]
+    fn after_a_long_pause_a_whole_step_begins() {
+        let (mut sliding, window) = (Sliding::new(0.0), Span::from_millis(20));
+        sliding.at(ms(0), window, 0.0);
+        for (at, held) in [(21_500, 1.0), (22_200, 2.0), (22_499, 3.0), (22_500, 1.0)] {
+            let step = sliding.at(Time::ZERO + Span::from_micros(at), window, 0.0);
+            *step += 1.0;
+            assert_eq!(*step, held, "{at}");
+        }
+    }
 }

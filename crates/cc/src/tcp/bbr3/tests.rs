@@ -697,3 +697,43 @@ fn marks_are_counted_anew_in_each_round() {
     marks.on_ack(&ack(10));
     assert!(!marks.end_round() && near(marks.alpha, 0.9375), "{}", marks.alpha);
 }
+
+/// What is lost while the application limits the flow is no bound: a timeout's 40 packets set
+/// inflight_longterm otherwise.
+#[test]
+fn a_timeout_of_a_limited_flow_is_no_bound() {
+    for (limited, bound) in [(false, 40), (true, 500)] {
+        let mut bbr = probing(State::Cruise);
+        (bbr.cycle.samples, bbr.bounds.inflight_longterm, bbr.cwnd) = (true, 500, 40);
+        if limited {
+            bbr.sampler.mark_limited(40);
+        }
+        bbr.on_loss(&Loss { lost: 40, ..loss(LossKind::Timeout, 0) });
+        assert!(bbr.cycle.too_high);
+        assert_eq!(bbr.bounds.inflight_longterm, bound);
+    }
+}
+
+/// MinRTTFilterLen is 10 s: at just 10 s the least RTT is still the old one.
+#[test]
+fn the_least_rtt_is_kept_for_ten_seconds() {
+    for (now, least) in [(10_000, 40), (10_001, 50)] {
+        let mut bbr = probing(State::Cruise);
+        (bbr.least.min_rtt, bbr.least.min_rtt_stamp) = (Some(RTT), Time::ZERO);
+        bbr.least.probe_rtt_min_delay = Some(Span::from_millis(50));
+        bbr.least.probe_rtt_min_stamp = ms(8000);
+        bbr.update_min_rtt(&Ack { now: ms(now), ..ack(1) });
+        assert_eq!(bbr.least.min_rtt, Some(Span::from_millis(least)), "{now}");
+    }
+}
+
+/// A restart from idle is over with the first ACK that delivers something.
+#[test]
+fn an_ack_that_delivers_nothing_ends_no_idle_restart() {
+    for (delivered, restarting) in [(0, true), (1, false)] {
+        let mut bbr = probing(State::Cruise);
+        bbr.idle_restart = true;
+        bbr.check_probe_rtt(&ack(1), &RateSample { delivered, ..RateSample::default() });
+        assert_eq!(bbr.idle_restart, restarting, "{delivered}");
+    }
+}

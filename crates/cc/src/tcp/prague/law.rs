@@ -385,3 +385,26 @@ impl Law {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slow start at a rate, as at a window, adds what has arrived: ten packets of 1500 bytes in
+    /// 100 ms are 150,000 bytes/s.
+    #[test]
+    fn slow_start_of_a_rate_adds_what_arrived() {
+        let setting = Setting {
+            packet_bytes: (150, 1500),
+            init_rate: 12_500,
+            alpha_divisor: 16,
+            alpha_0: 0,
+            growth: false,
+            slow_start: true,
+        };
+        let mut law = Law::new(setting, 10, 0);
+        (law.mode, law.rate, law.packet_bytes) = (Mode::Rate, 1_000_000, 1500);
+        law.increase(10, 100_000);
+        assert_eq!(law.rate, 1_150_000);
+    }
+}

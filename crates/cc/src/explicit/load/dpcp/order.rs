@@ -312,4 +312,10 @@ mod tests {
         track.saw(4, 100);
         assert_eq!((track.at(4), track.at(5)), (3839, 3899));
     }
+
+    /// The order is in TCP's own numbers: a packet without bytes of the header has one.
+    #[test]
+    fn the_header_needs_no_bytes() {
+        assert_eq!(DpcpHeader::decode(&[]), Some(DpcpHeader { seq: 0, ack: 0, stale: false }));
+    }
 }

@@ -269,3 +269,21 @@ fn an_ack_of_several_packets_takes_back_the_highest_code() {
     assert_eq!(first.code, Ecn::Ce);
     assert_eq!(VcpReceiver.on_data(&arrived(Ecn::Ect1, Some(first))).code, Ecn::Ce);
 }
+
+/// A gamma that has moved is kept as long as it may move; where it no longer may, the
+/// parameter's holds.
+#[test]
+fn gamma_is_kept_while_it_adapts() {
+    let mut params = VcpRouterParams::default();
+    assert_eq!(params.set("adapt_gamma", Value::Flag(true)), Ok(()));
+    let context = router_context(Rate(10_000_000), 100);
+    let mut router = VcpRouter::new(&params, &context);
+    router.meter.set_gamma(0.9);
+    router.retune(&params, &context);
+    assert_eq!(router.meter.gamma(), 0.9);
+    router.retune(&VcpRouterParams::default(), &context);
+    assert_eq!(router.meter.gamma(), 0.98);
+    router.meter.set_gamma(0.9);
+    router.retune(&params, &context);
+    assert_eq!(router.meter.gamma(), 0.98);
+}

@@ -435,3 +435,36 @@ fn a_gap_is_between_the_first_numbers() {
     assert_eq!([0.0, 1.0, 960.0, 2_147_483_648.0].map(first), [0, 1, 960, 1 << 31]);
     assert!(![0, u32::MAX].contains(&first(-1.0)));
 }
+
+/// Section III-B: an ACK's numbers, put in order again, are the one acknowledged and the one
+/// that the peer has; either alone may be wrong. One that overtook others acknowledges less.
+#[test]
+fn numbers_that_no_peer_would_send_are_counted() {
+    let misread = |acked: u32, behind: u32, off: u32| {
+        let mut s = at(8.0);
+        for seq in 0..4 {
+            s.on_send(&Departing { seq, ..departing() });
+        }
+        let ack = s.wire.track.at(u64::from(acked)).wrapping_sub(behind);
+        let numbers = Numbers { seq: s.wire.peer.wrapping_add(off), ack };
+        let header = DpcpHeader::order(Msp, numbers);
+        let ack = ack_after(ms(0), Span::from_millis(200));
+        s.on_ack(&Ack { header, acked, code: Ect1, ..ack });
+        s.wire.misread
+    };
+    assert_eq!((misread(1, 0, 0), misread(0, 1000, 0)), (0, 0));
+    assert_eq!((misread(1, 500, 0), misread(1, 0, 5)), (1, 1));
+    assert_eq!((misread(0, (1 << 31) - 1, 0), misread(0, 1 << 31, 0)), (0, 1));
+}
+
+/// A sender that falls back at an MSP takes that MSP's zone, and not the larger of two that came
+/// in a row.
+#[test]
+fn the_msp_at_which_it_falls_back_counts() {
+    let mut s = at(8.0);
+    s.fall_back.after = 2;
+    ack(&mut s, 0, 200, Msp, Ect0);
+    ack(&mut s, 1, 200, Msp, Ect1);
+    assert!(matches!(s.fall_back.mode, Mode::Vcp(_)));
+    assert_eq!(s.load.digits[0], Ect1 as u8);
+}
