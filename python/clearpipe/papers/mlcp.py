@@ -26,7 +26,6 @@ from clearpipe.reproduce.tools import (
     flow_series,
     link_of,
     link_series,
-    of_each_run,
     windowed,
 )
 from clearpipe.statistics import t_interval
@@ -549,11 +548,6 @@ def overload(result: cp.Result) -> float:
     return float(over.mean()) if len(over) else np.nan
 
 
-def _number(name: str) -> Callable[[Cell], float]:
-    """A run's number of this name, NaN if it has none."""
-    return lambda cell: cell.metrics.get(name, np.nan)
-
-
 def _times(data: Data) -> dict[tuple[float, str], dict[str, dict[int, float]]]:
     """By point and scheme, the time of each replication."""
     out: dict[tuple[float, str], dict[str, dict[int, float]]] = {}
@@ -722,25 +716,24 @@ def _ramp(window: float, added: Any) -> float:
     return float(count)
 
 
-def sec2_2_3_increase_c2_steady(data: Data) -> dict[str, Reading]:
-    """The growth in the 30 s before the newcomer, of the run in which it is least [1/s]."""
-    return of_each_run(data, "c2.a", data.of("main", "ai-ii-md"), _growth_before, np.min)
+def sec2_2_3_increase_c2_steady(data: Data) -> Mapping[str, Reading]:
+    """The growth in the 30 s before the newcomer [1/s]."""
+    return by_label(data, "c2.a", data.of("main", "ai-ii-md"), _growth_before)
 
 
-def sec2_2_3_increase_c2_mildly(data: Data) -> dict[str, Reading]:
-    """That less the growth with AI alone, of the run in which it is most [1/s]."""
+def sec2_2_3_increase_c2_mildly(data: Data) -> Mapping[str, Reading]:
+    """That less the growth with AI alone [1/s]."""
     alone = {(cell.label, cell.rep): cell for cell in data.of("main", "ai-md")}
 
     def milder(cell: Cell) -> float:
         return _growth_before(cell) - _growth_before(alone[cell.label, cell.rep])
 
-    return of_each_run(data, "c2.b", data.of("main", "ai-ii-md"), milder, np.max)
+    return by_label(data, "c2.b", data.of("main", "ai-ii-md"), milder)
 
 
-def sec2_2_3_increase_c2_newcomer(data: Data) -> dict[str, Reading]:
-    """The growth in the 5 s after the newcomer came, less that of the 30 s before, of the run in
-    which it is least [1/s]."""
-    return of_each_run(data, "c2.c", data.of("main", "ai-ii-md"), _steeper, np.min)
+def sec2_2_3_increase_c2_newcomer(data: Data) -> Mapping[str, Reading]:
+    """The growth in the 5 s after the newcomer came, less that of the 30 s before [1/s]."""
+    return by_label(data, "c2.c", data.of("main", "ai-ii-md"), _steeper)
 
 
 def _growth(cell: Cell, begin: float, end: float) -> float:
@@ -841,50 +834,6 @@ def sec3_2_2_periods(place: Any, data: Data) -> None:
 # Section 4.
 
 
-def fig03_c1(data: Data) -> dict[str, Reading]:
-    used = _number("utilization_ratio")
-    return of_each_run(data, "c1", data.of(scheme="three-fixed"), used, np.min)
-
-
-def fig10_c5(data: Data) -> dict[str, Reading]:
-    queue = _number("queue_mean_ratio")
-    return of_each_run(data, "c5", data.of(scheme="mlcp"), queue, np.max)
-
-
-def fig11_c1_used(data: Data) -> dict[str, Reading]:
-    used = _number("utilization_ratio")
-    return of_each_run(data, "c1.a", data.of(scheme="mlcp"), used, np.min)
-
-
-def fig11_c1_loss(data: Data) -> dict[str, Reading]:
-    return of_each_run(data, "c1.b", data.of(scheme="mlcp"), _number("drop_ratio"), np.max)
-
-
-def fig11_c1_queue(data: Data) -> dict[str, Reading]:
-    queue = _number("queue_mean_ratio")
-    return of_each_run(data, "c1.c", data.of(scheme="mlcp"), queue, np.max)
-
-
-def fig12_c2(data: Data) -> dict[str, Reading]:
-    cells = [cell for scheme in ("xcp", "vcp", "rio") for cell in data.of(scheme=scheme)]
-    return of_each_run(data, "c2", cells, _number("utilization_ratio"), np.min)
-
-
-def fig12_c5_used(data: Data) -> dict[str, Reading]:
-    used = _number("utilization_ratio")
-    return of_each_run(data, "c5.a", data.of(scheme="mlcp"), used, np.min)
-
-
-def fig15_c1(data: Data) -> dict[str, Reading]:
-    fair = _number("groups.fwd.jain_index_ratio")
-    return of_each_run(data, "c1", data.of(scheme="mlcp"), fair, np.min)
-
-
-def fig16_c1(data: Data) -> dict[str, Reading]:
-    queue = _number("queue_mean_ratio")
-    return of_each_run(data, "c1", data.of(scheme="mlcp"), queue, np.max)
-
-
 def fig17_c3_loss(data: Data) -> dict[str, Reading]:
     """The share that is lost with the largest buffer over that with the smallest, run by run."""
     claim, out = claim_of(data, "c3.b"), {}
@@ -897,10 +846,6 @@ def fig17_c3_loss(data: Data) -> dict[str, Reading]:
         name = data.paper.schemes[scheme].label
         out[name] = Reading.of(name, values, claim.lo, claim.hi)
     return out
-
-
-def fig17_c4(data: Data) -> dict[str, Reading]:
-    return of_each_run(data, "c4", data.of(), _number("queue_mean_pkts"), np.max)
 
 
 def fig12_c3_linear(data: Data) -> dict[str, float]:
@@ -975,10 +920,10 @@ def fig13_c4(data: Data) -> dict[str, Reading]:
     return _gaps(data, "c4", (("mlcp", "xcp"),), "queue_mean_ratio", links=(1,))
 
 
-def fig13_c5(data: Data) -> dict[str, Reading]:
+def fig13_c5(data: Data) -> Mapping[str, Reading]:
     """The largest share that a link drops of what comes in a whole run, of each scheme."""
     cells = [cell for scheme in data.paper.groups["mixed"] for cell in data.of(scheme=scheme)]
-    return of_each_run(data, "c5", cells, _most_dropped, np.max)
+    return by_label(data, "c5", cells, _most_dropped)
 
 
 def _most_dropped(cell: Cell) -> float:

@@ -20,13 +20,13 @@ from clearpipe.reproduce.runs import Cell, Censored, Data
 from clearpipe.reproduce.tools import (
     base_rtts,
     by_label,
+    by_replication,
     claim_of,
     exact,
     flow_goodputs,
     flow_series,
     link_of,
     link_series,
-    of_each_run,
     windowed,
 )
 from clearpipe.theory import aqm, of_paths, xcp
@@ -490,10 +490,6 @@ def fig15_nyquist(place: Any, _: Data) -> None:
 # Sections 5.1 and 5.2: figures 4 to 9.
 
 
-def _used(cell: Cell) -> float:
-    return cell.metrics["links.bottleneck.utilization_ratio"]
-
-
 def _dropped(cell: Cell) -> float:
     return cell.metrics["links.bottleneck.total_drops_pkts"]
 
@@ -518,19 +514,6 @@ def sec5_1_cause(data: Data) -> dict[str, Reading]:
             farthest = max(ratios, key=lambda ratio: abs(ratio - 1))
             out[told] = Reading(told, exact(farthest), claim.lo, claim.hi)
     return out
-
-
-def fig04_c1(data: Data) -> dict[str, Reading]:
-    cells = [cell for cell in data.of("", "xcp") if cell.x >= 1e7]
-    return of_each_run(data, "c1", cells, _used, min)
-
-
-def fig05_c1(data: Data) -> dict[str, Reading]:
-    return of_each_run(data, "c1", data.of("", "xcp"), _used, min)
-
-
-def fig06_c4(data: Data) -> dict[str, Reading]:
-    return of_each_run(data, "c4", data.of("", "xcp"), _used, min)
 
 
 def _between(data: Data, short: str, first: str, last: str) -> Mapping[str, Reading]:
@@ -574,15 +557,15 @@ def _group_rates(result: cp.Result, group: str) -> list[float]:
     return [float(rate or 0.0) for name, rate in pairs if name == group]
 
 
-def fig06_c3(data: Data) -> float | None:
+def fig06_c3(data: Data) -> Mapping[str, Reading]:
     """The mean queue of 1000 flows over that of 100."""
-    name = "links.bottleneck.queue_mean_pkts"
 
-    def queue(flows: float) -> list[float]:
-        return [cell.metrics[name] for cell in data.of("", "xcp") if cell.x == flows]
+    def queue(one: Data, flows: float) -> float:
+        (cell,) = [cell for cell in one.cells if cell.x == flows]
+        return cell.metrics["links.bottleneck.queue_mean_pkts"]
 
-    few, many = queue(100), queue(1000)
-    return float(np.mean(many) / np.mean(few)) if few and many else None
+    ends = [cell for cell in data.of("", "xcp") if cell.x in (100, 1000)]
+    return by_replication(data, "c3.a", ends, lambda one: {"": queue(one, 1000) / queue(one, 100)})
 
 
 def fig07_c3(data: Data) -> dict[str, float]:
@@ -613,36 +596,28 @@ def fig07_nearer(data: Data) -> float | None:
     return float(np.exp(far - near))
 
 
-def fig08a_jain(data: Data) -> dict[str, Reading]:
-    return of_each_run(data, "c1.a", data.of("", "xcp"), _jain, min)
-
-
-def fig08a_spread(data: Data) -> dict[str, Reading]:
+def fig08a_spread(data: Data) -> Mapping[str, Reading]:
     """(most - least) / (most + least) of the flows' rates."""
 
     def spread(cell: Cell) -> float:
         rates = flow_goodputs(cell, "fwd")
         return (max(rates) - min(rates)) / (max(rates) + min(rates))
 
-    return of_each_run(data, "c1.b", data.of("", "xcp"), spread, max)
+    return by_label(data, "c1.b", data.of("", "xcp"), spread)
 
 
 def _jain(cell: Cell) -> float:
     return cell.metrics["groups.fwd.jain_index_ratio"]
 
 
-def fig08b_jain(data: Data) -> dict[str, Reading]:
-    return of_each_run(data, "c1.a", data.of("", "xcp"), _jain, min)
-
-
-def fig08b_bias(data: Data) -> dict[str, Reading]:
+def fig08b_bias(data: Data) -> Mapping[str, Reading]:
     """What XCP's throughput gains over its mean from the shortest to the longest RTT, by the slope
-    of a straight line; of the run in which it is most, either way."""
+    of a straight line."""
 
     def gain(cell: Cell) -> float:
         return _slope(cell) * float(np.ptp(base_rtts(cell.result, "fwd")))
 
-    return of_each_run(data, "c1.b", data.of("", "xcp"), gain, lambda of: max(of, key=abs))
+    return by_label(data, "c1.b", data.of("", "xcp"), gain)
 
 
 def _slope(cell: Cell) -> float:
@@ -704,14 +679,6 @@ def fig09_shuffled(result: cp.Result) -> float:
     return float(max(parts))
 
 
-def fig09_c1(data: Data) -> dict[str, Reading]:
-    return of_each_run(data, "c1", data.of("main", "xcp"), _least_used, min)
-
-
-def fig09_c5(data: Data) -> dict[str, Reading]:
-    return of_each_run(data, "c5", data.of("main"), _least_used, min)
-
-
 def _least_used(cell: Cell) -> float:
     """Of the nine links."""
     return float(_of_chain(cell, "utilization_ratio").min())
@@ -748,28 +715,42 @@ def fig09_residues(data: Data) -> float | None:
     return float(np.mean(behind) - np.mean(before))
 
 
-def fig09_queues(data: Data) -> dict[str, float]:
+def fig09_queues(data: Data) -> Mapping[str, Reading]:
     """XCP's queue over TCP's, at the link where it is most."""
-    ratios = _beside_xcp(data, "queue_mean_pkts", lambda ours, theirs: ours / theirs)
-    return {name: float(ratio.max()) for name, ratio in ratios.items()}
+
+    def most(ours: Any, theirs: Any) -> float:
+        return float((ours / theirs).max())
+
+    return _beside_xcp(data, "c4.a", "queue_mean_pkts", most)
 
 
-def fig09_given(data: Data) -> dict[str, float]:
+def fig09_given(data: Data) -> Mapping[str, Reading]:
     """TCP's utilization less XCP's, in the mean of the links."""
-    more = _beside_xcp(data, "utilization_ratio", lambda ours, theirs: theirs - ours)
-    return {name: float(of_links.mean()) for name, of_links in more.items()}
+
+    def more(ours: Any, theirs: Any) -> float:
+        return float((theirs - ours).mean())
+
+    return _beside_xcp(data, "c4.b", "utilization_ratio", more)
 
 
-def _beside_xcp(data: Data, column: str, joined: Callable[[Any, Any], Any]) -> dict[str, Any]:
-    """For each TCP XCP's means of the links and its own, joined."""
-    ours = [_of_chain(cell, column) for cell in data.of("main", "xcp")]
-    out = {}
-    for scheme in data.paper.groups["tcp"]:
-        theirs = [_of_chain(cell, column) for cell in data.of("main", scheme)]
-        if ours and theirs:
-            label = data.paper.schemes[scheme].label
-            out[label] = joined(np.mean(ours, axis=0), np.mean(theirs, axis=0))
-    return out
+def _beside_xcp(
+    data: Data, short: str, column: str, joined: Callable[[Any, Any], float]
+) -> Mapping[str, Reading]:
+    """For each TCP XCP's numbers of the links and its own, joined run by run."""
+
+    def of_schemes(one: Data) -> dict[str, float]:
+        ours, theirs = (
+            {
+                cell.scheme: _of_chain(cell, column)
+                for cell in one.of("main")
+                if cell.scheme in names
+            }
+            for names in (["xcp"], data.paper.groups["tcp"])
+        )
+        labels = {scheme: data.paper.schemes[scheme].label for scheme in theirs}
+        return {labels[scheme]: joined(ours["xcp"], links) for scheme, links in theirs.items()}
+
+    return by_replication(data, short, data.of("main"), of_schemes)
 
 
 def fig09_utilization(place: Any, data: Data) -> None:
@@ -1134,22 +1115,22 @@ def _udp(cells: Sequence[Cell]) -> dict[float, list[float]]:
     return out
 
 
-def sec8_1_most(data: Data) -> dict[str, Reading]:
+def sec8_1_most(data: Data) -> Mapping[str, Reading]:
     """The rate over the fair share of the UDP flow that has most."""
 
     def most(cell: Cell) -> float:
         return max(flow_goodputs(cell, "udp")) / MICRO_FAIR
 
-    return of_each_run(data, "c1.a", data.of("main", "core"), most, max)
+    return by_label(data, "c1.a", data.of("main", "core"), most)
 
 
-def sec8_1_least(data: Data) -> dict[str, Reading]:
+def sec8_1_least(data: Data) -> Mapping[str, Reading]:
     """The rate over the fair share of the UDP flow that has least."""
 
     def least(cell: Cell) -> float:
         return min(flow_goodputs(cell, "udp")) / MICRO_FAIR
 
-    return of_each_run(data, "c1.b", data.of("main", "core"), least, min)
+    return by_label(data, "c1.b", data.of("main", "core"), least)
 
 
 def _csfq_less_ours(data: Data, part: str, value: Callable[[Cell], float]) -> Mapping[str, Reading]:
@@ -1197,19 +1178,18 @@ def sec8_1_delay(data: Data) -> Mapping[str, Reading]:
     return _csfq_less_ours(data, "d", rtt)
 
 
-def sec8_1_corecsfq_c3(data: Data) -> dict[str, float]:
+def sec8_1_corecsfq_c3(data: Data) -> Mapping[str, Reading]:
     """The rate of a way of n flows over n times that of one of 5 flows over 5."""
-    cells = data.of("weights")
-    if not cells:
-        return {}
 
-    def rate(group: str) -> float:
-        return float(np.mean([sum(flow_goodputs(cell, group)) for cell in cells]))
+    def shares(one: Data) -> dict[str, float]:
+        (cell,) = one.of("weights")
+        first, *others = (sum(flow_goodputs(cell, group)) for group in ("tcp1", "tcp2", "udp"))
+        return {
+            f"{n} flows to 5": rate / first / (n / 5)
+            for n, rate in zip((10, 15), others, strict=True)
+        }
 
-    return {
-        f"{n} flows to 5": rate(group) / rate("tcp1") / (n / 5)
-        for group, n in (("tcp2", 10), ("udp", 15))
-    }
+    return by_replication(data, "c3", data.of("weights"), shares)
 
 
 def sec8_1_udp(place: Any, data: Data) -> None:
@@ -1256,21 +1236,24 @@ def fig13_c1(data: Data) -> dict[str, Reading]:
 
 
 def _farthest(data: Data, scheme: str) -> dict[str, float]:
-    """The factor by which TCP or the other is farther from its fair share, by the mix."""
+    """The factor by which TCP or the other is farther from its fair share, by the mix; of one
+    replication."""
     tcp, other = (_normalized(data, scheme, group) for group in ("tcp", "other"))
     return {
-        mix: max(max(mean, 1 / mean) for mean in (float(np.mean(tcp[mix])), float(np.mean(rates))))
+        mix: max(max(rate, 1 / rate) for rate in (*tcp[mix], *rates))
         for mix, rates in other.items()
     }
 
 
-def fig13_c2(data: Data) -> dict[str, float]:
-    theirs = _farthest(data, "tfrc")
-    return {
-        mix: factor / theirs[mix]
-        for mix, factor in _farthest(data, "friendly").items()
-        if mix in theirs
-    }
+def fig13_c2(data: Data) -> Mapping[str, Reading]:
+    """The friendly XCP's factor over TFRC's."""
+
+    def beside(one: Data) -> dict[str, float]:
+        theirs = _farthest(one, "tfrc")
+        ours = _farthest(one, "friendly")
+        return {mix: ours[mix] / theirs[mix] for mix in ours if mix in theirs}
+
+    return by_replication(data, "c2", data.of(), beside)
 
 
 def _late(cell: Cell, name: str) -> float:

@@ -130,37 +130,33 @@ def claim_of(data: Data, short: str) -> Assertion:
 def by_label(
     data: Data, short: str, cells: Iterable[Cell], value: Callable[[Cell], float | None]
 ) -> Mapping[str, Reading]:
-    """For each setting of the axis the mean of a number over the replications, within the bounds
-    of the claim; a run without the number is told as such."""
-    claim = claim_of(data, short)
-    found: dict[str, list[float]] = {}
-    for cell in cells:
-        number = value(cell)
-        found.setdefault(cell.label, []).append(math.nan if number is None else number)
-    return {
-        label: Reading.of(label, values, claim.lo, claim.hi, [label] if label else [])
-        for label, values in found.items()
-    }
-
-
-def of_each_run(
-    data: Data,
-    short: str,
-    cells: Iterable[Cell],
-    value: Callable[[Cell], float],
-    worst: Callable[[list[float]], float],
-) -> dict[str, Reading]:
-    """For each scheme and point the number of the worst run, within the bounds of the claim: what
-    is said of every one no mean can show. A run without the number makes it NaN."""
+    """For each setting of the axis, and each scheme if there are several, a number of each run,
+    within the bounds of the claim; a run without the number is told as such."""
     claim, cells = claim_of(data, short), list(cells)
     several = len({cell.scheme for cell in cells}) > 1
     found: dict[tuple[str, str], list[float]] = {}
     for cell in cells:
+        number = value(cell)
         scheme = data.paper.schemes[cell.scheme].label if several else ""
-        found.setdefault((scheme, cell.label), []).append(value(cell))
+        found.setdefault((scheme, cell.label), []).append(math.nan if number is None else number)
     out = {}
     for (scheme, point), values in found.items():
-        name = ", ".join(filter(None, (scheme, point))) or "worst run"
-        number = exact(float(worst(values)))
-        out[name] = Reading(name, number, claim.lo, claim.hi, points=(point,) if point else ())
+        name = ", ".join(filter(None, (scheme, point)))
+        out[name] = Reading.of(name, values, claim.lo, claim.hi, [point] if point else [])
     return out
+
+
+def by_replication(
+    data: Data, short: str, cells: Iterable[Cell], value: Callable[[Data], Mapping[str, float]]
+) -> Mapping[str, Reading]:
+    """Numbers, by name, that are computed of several runs: of those of each replication by itself,
+    within the bounds of the claim. Where a replication lacks a run or a number, it has none."""
+    claim, by_rep = claim_of(data, short), dict[int, list[Cell]]()
+    for cell in cells:
+        by_rep.setdefault(cell.rep, []).append(cell)
+    most = max(map(len, by_rep.values()), default=0)
+    rows = [value(data.only(mine)) if len(mine) == most else {} for mine in by_rep.values()]
+    return {
+        name: Reading.of(name, [row.get(name, math.nan) for row in rows], claim.lo, claim.hi)
+        for name in dict.fromkeys(name for row in rows for name in row)
+    }
