@@ -115,7 +115,7 @@ def test_a_freeze_that_does_not_end_is_too_long(monkeypatch: pytest.MonkeyPatch)
         }
         monkeypatch.setattr(vcp, "flow_series", lambda result, name: series[name])
         run = cast(Any, SimpleNamespace(meta={"simulated_s": 3.0}))
-        found = vcp._after_decreases(run, heard=1, rtt=0.08, codes=(3,))
+        found = vcp._after_decreases(run, heard=1, late=0.08, codes=(3,))
         return {name: one.inside for name, one in found.items()}
 
     assert all(judged(1.25).values())

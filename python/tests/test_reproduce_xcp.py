@@ -167,3 +167,14 @@ def test_the_climb_after_a_departure_is_no_oscillation(monkeypatch: pytest.Monke
     assert swing(np.where(np.abs(t - 15) < 0.3, 0.7, later)) == pytest.approx(0.3)
     assert swing(np.ones_like(t)) == 0
     assert np.isnan(swing(np.where(t > 8, 0.5, 1.0)))
+
+
+def test_the_least_utilization_is_of_any_200_ms(monkeypatch: pytest.MonkeyPatch) -> None:
+    t = np.arange(1, 201) / 100
+    # Idle from 1.1 to 1.3 s, which no row of 200 ms from 0.6 s on has whole, and in the first half.
+    used = np.where(((t > 1.105) & (t < 1.305)) | (t < 0.505), 0.0, 1.0)
+    monkeypatch.setattr(xcp, "link_series", lambda *_: (t, used))
+    assert xcp.fig10_least_utilization(SimpleNamespace()) == pytest.approx(0.0)  # type: ignore[arg-type]
+    used = np.where((t > 1.105) & (t < 1.205), 0.0, 1.0)
+    monkeypatch.setattr(xcp, "link_series", lambda *_: (t, used))
+    assert xcp.fig10_least_utilization(SimpleNamespace()) == pytest.approx(0.5)  # type: ignore[arg-type]

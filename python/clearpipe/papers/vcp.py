@@ -166,30 +166,35 @@ def _most_at_once(result: cp.Result) -> float:
 
 def sec3e_mdfreeze_after(data: Data) -> dict[str, Reading]:
     """What follows the decreases where all heard in the increase is high load."""
-    return _after_decreases(data.of("main", "vcp")[0].result, heard=0, rtt=0.08)
+    return _after_decreases(data.of("main", "vcp")[0].result, heard=0, late=RTT)
 
 
 def sec3e_mdfreeze_heard(data: Data) -> dict[str, Reading]:
     """The same where overload is heard then, and where low load is."""
     out: dict[str, Reading] = {}
     for part, code in (("halved", CODES[2]), ("bouncing", CODES[0])):
-        found = _after_decreases(data.of(part, "vcp")[0].result, heard=1, rtt=0.16, codes=(code,))
+        found = _after_decreases(
+            data.of(part, "vcp")[0].result, heard=1, late=2 * RTT, codes=(code,)
+        )
         out |= {f"{part}: {name}": reading for name, reading in found.items()}
     return out
 
 
+RTT = 0.08
+"""Of the senders, without queues [s]."""
+
+
 def _after_decreases(
-    result: cp.Result, heard: int, rtt: float, codes: tuple[int, ...] = (1, 3)
+    result: cp.Result, heard: int, late: float, codes: tuple[int, ...] = (1, 3)
 ) -> dict[str, Reading]:
     """Decreases that are not followed by a freeze of t_rho from that instant on and then additive
     increase, until an RTT more has passed, among all whose sequel the run has; the longest freeze
-    [s], which the first ACK after t_rho ends, at most `rtt` later; the shortest increase [s]; and
+    [s], which the first ACK after t_rho ends, at most `late` later; the shortest increase [s]; and
     the decreases in whose freeze low load or overload, and in whose increase one of `codes` is
     heard, the decrease's own ACK apart: in the increase of so many at least."""
     end = float(result.meta["simulated_s"])
-    longest, shortest, most = 0.0, np.inf, vcp.T_RHO + rtt
-    rtt = 0.08
-    ends = (vcp.T_RHO + rtt) * (1 - 1e-6)
+    longest, shortest, most = 0.0, np.inf, vcp.T_RHO + late
+    ends = (vcp.T_RHO + RTT) * (1 - 1e-6)
     modes, told = flow_series(result, "sender_mode"), flow_series(result, "sender_code")
     seen = wrong = in_freeze = in_increase = 0
     for flow, window in _windows(result).items():
@@ -198,7 +203,7 @@ def _after_decreases(
             later = t[t > cut]
             thaw = later[0] if len(later) else cut + vcp.T_RHO
             until = later[1] if len(later) > 1 else end
-            if thaw + rtt > end:
+            if thaw + RTT > end:
                 continue
             seen += 1
             longest = max(longest, float(thaw - cut))
@@ -208,8 +213,8 @@ def _after_decreases(
             adds = mode[t == thaw].tolist() == [ADDITIVE] and until - cut >= ends
             wrong += not (begins and lasts and adds)
             # A code that stands for half an RTT is that of many ACKs.
-            in_freeze += _other_code(told[flow], cut + rtt / 2, thaw)
-            in_increase += _other_code(told[flow], thaw, thaw + rtt, codes)
+            in_freeze += _other_code(told[flow], cut + RTT / 2, thaw)
+            in_increase += _other_code(told[flow], thaw, thaw + RTT, codes)
     return {
         "decreases": Reading("decreases", exact(float(seen)), 1, np.inf),
         "otherwise": Reading("otherwise", exact(float(wrong)), 0, 0),
