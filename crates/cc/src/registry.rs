@@ -748,6 +748,14 @@ macro_rules! queues {
             pub fn on_capacity(&mut self, now: Time, capacity: Rate) {
                 match self { $( AnyRouter::$variant(r) => r.on_capacity(now, capacity), )* }
             }
+            /// As [`Router::SHOWS_ARRIVALS`].
+            pub fn shows_arrivals(&self) -> bool {
+                match self {
+                    $( AnyRouter::$variant(_) => {
+                        <$type as Router>::SHOWS_ARRIVALS && !<$type as Router>::IDLE
+                    } )*
+                }
+            }
             /// As [`Router::capacity_every`].
             pub fn capacity_every(&self) -> Option<Span> {
                 match self { $( AnyRouter::$variant(r) => r.capacity_every(), )* }

@@ -517,6 +517,9 @@ pub trait Router: Sized {
     const IDLE: bool = false;
     /// What [`Router::probe`] shows, in its order.
     const VARIABLES: &'static [Variable] = &[];
+    /// May an arrival change what [`Router::probe`] shows? Where it is recorded on change, nobody
+    /// need look then.
+    const SHOWS_ARRIVALS: bool = true;
 
     /// The state at the start of a run.
     fn new(params: &Self::Params, context: &RouterContext) -> Self;

@@ -6,7 +6,7 @@ use clearpipe_cc::classes::Service;
 use clearpipe_cc::foreign::Nobody;
 use clearpipe_cc::params::Value;
 use clearpipe_cc::registry::{
-    AnyHeader, AnyReceiver, AnyRouter, AnyRouterParams, AnySender, AnySenderParams,
+    AnyHeader, AnyReceiver, AnyRouter, AnyRouterParams, AnySender, AnySenderParams, queues,
 };
 use clearpipe_cc::roles::{
     Ack, Arrived, Backlog, Departing, Ecn, EcnUse, Feedback, Fields, Limit, Loss, LossKind,
@@ -584,5 +584,62 @@ fn an_ack_of_two_packets_has_the_higher_code() {
             });
             assert_eq!(back.code, code, "{name}");
         }
+    }
+}
+
+/// Whoever says that no arrival changes what it shows is not looked at then: packets come and go,
+/// intervals end, and each value is what it was before the packet came.
+#[test]
+fn what_shows_no_arrivals_is_the_same_after_one() {
+    let mut quiet = Vec::new();
+    // A prototype is built by its host alone.
+    for info in queues().filter(|info| info.name != "python") {
+        let mut router = router(info.name, &[]);
+        if router.shows_arrivals() {
+            continue;
+        }
+        let shown = |router: &AnyRouter| {
+            let mut values = Vec::new();
+            router.probe(&mut |name, value| values.push((name, value.to_bits())));
+            values
+        };
+        let (mut stream, mut moved) = (Stream::new(3, 0, "test"), 0);
+        for step in 0..3000_u64 {
+            let now = ms(step);
+            let backlog = Backlog { packets: 1, bytes: stream.bits() % 100_000 };
+            if router.next_timer() <= now {
+                router.on_timer(now, backlog);
+            }
+            let host = ["xcp", "xcp-division-free", "xcp-core", "ixcp"][stream.bits() as usize % 4];
+            let window = 1.0 + (stream.bits() % 100) as f64;
+            let srtt = Span::from_millis(1 + stream.bits() % 100);
+            let mut header = sender(host, &[], window).on_send(departing(step, Some(srtt)));
+            let mut ecn = Ecn::NotCapable;
+            let before = shown(&router);
+            for arrives in [true, false] {
+                let (kind, queued_for) = (PacketKind::Data, Span::ZERO);
+                let (flow, size) = ((step % 7) as u32, 1000);
+                let packet = Passing {
+                    flow,
+                    size,
+                    kind,
+                    queued_for,
+                    ecn: &mut ecn,
+                    header: Some(&mut header),
+                };
+                if arrives {
+                    router.on_arrival(now, packet, backlog);
+                    assert_eq!(shown(&router), before, "{} at {step} ms", info.name);
+                } else {
+                    router.on_departure(now, packet, backlog);
+                    moved += u32::from(shown(&router) != before);
+                }
+            }
+        }
+        quiet.push((info.name, moved));
+    }
+    // What is handed out shows: there was something that an arrival might have changed.
+    for name in ["xcp", "ixcp", "pxcp"] {
+        assert!(quiet.iter().any(|&(quiet, moved)| quiet == name && moved > 100), "{quiet:?}");
     }
 }

@@ -9,13 +9,14 @@
 //! departure and timer. A value that changed is recorded with the time of the change. A sink has no
 //! such values.
 
+use cc::registry::AnyRouter;
 use results::{Series as Table, SeriesOf};
 use scenario::{Every, Of, Scenario, Series};
 use transport::LossEvent;
 use units::{Span, Time};
 
 use crate::flow::{Sink, Source};
-use crate::link::{Counts, Fate, Link};
+use crate::link::{Counts, Fate, Link, Routers};
 use crate::observe::rows::{At, Rows, Slots};
 use crate::observe::watch::{Visit, Watch};
 use crate::packet::Packet;
@@ -212,7 +213,7 @@ impl Probes {
         if self.wanted.any(Of::Link) {
             for (i, link) in links.iter().enumerate() {
                 if self.selects_link(i as u32) {
-                    self.record_link::<false>(now, i as u32, link);
+                    self.record_link::<false, true>(now, i as u32, link);
                 }
             }
         }
@@ -320,7 +321,15 @@ impl Probes {
         if let Some(watch) = &mut self.watch {
             watch.on_arrival(at, l, packet, fate);
         }
-        self.on_link(at.now, at.link, l);
+        if self.on_change() && self.selects_link(at.link) {
+            let shows = |router: &AnyRouter| router.shows_arrivals();
+            let Routers { policy, feedback } = &l.routers;
+            if policy.as_ref().is_some_and(shows) || feedback.as_ref().is_some_and(shows) {
+                self.record_link::<true, true>(at.now, at.link, l);
+            } else {
+                self.record_link::<true, false>(at.now, at.link, l);
+            }
+        }
     }
 
     /// A packet's service begins.
@@ -352,7 +361,7 @@ impl Probes {
     #[cold]
     pub fn on_link(&mut self, now: Time, link: u32, l: &Link) {
         if self.on_change() && self.selects_link(link) {
-            self.record_link::<true>(now, link, l);
+            self.record_link::<true, true>(now, link, l);
         }
     }
 
@@ -395,7 +404,13 @@ impl Probes {
         }
     }
 
-    fn record_link<const CHANGED: bool>(&mut self, now: Time, link: u32, l: &Link) {
+    /// `ROUTERS`: what they show may be another than at the last time.
+    fn record_link<const CHANGED: bool, const ROUTERS: bool>(
+        &mut self,
+        now: Time,
+        link: u32,
+        l: &Link,
+    ) {
         let at = At::new(now, SeriesOf::Link, link);
         let totals = grown(&mut self.link_totals, link as usize);
         let slots = grown(&mut self.of_link, link as usize);
@@ -421,7 +436,7 @@ impl Probes {
             let fresh = advance(&mut totals.lost, l.counts.lost);
             report.put_some(("", "losses_pkts"), events(fresh), false);
         }
-        if self.wanted.has(Series::Router) {
+        if ROUTERS && self.wanted.has(Series::Router) {
             let mut put = |name, inner| report.put(("router_", name), inner, CHANGED);
             if let Some(feedback) = &l.routers.feedback {
                 feedback.probe(&mut put);

@@ -273,6 +273,8 @@ impl<L: Law> Router for Controlled<L> {
     type Header = L::Header;
 
     const VARIABLES: &'static [Variable] = L::VARIABLES;
+    /// All is of the last interval, and of what has been handed out since.
+    const SHOWS_ARRIVALS: bool = false;
 
     fn new(params: &L::Params, context: &RouterContext) -> Controlled<L> {
         let meter = Meter::new(L::common(params), context.capacity);
