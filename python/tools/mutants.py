@@ -282,11 +282,14 @@ def broken(
 ) -> dict[int, bool]:
     """The mutants in whose bodies the compiler finds errors, and whether alone they have them too;
     none when all compiles."""
-    packages = [
-        word for name in sorted({str(m["package"]) for m in batch}) for word in ("-p", name)
-    ]
+    packages = sorted({str(m["package"]) for m in batch})
+    words = [word for name in packages for word in ("-p", name)]
+    # With the features that its tests are built with.
+    for name in packages:
+        if "--features" in (own := TESTS[name]):
+            words += ["--features", f"{name}/{own[own.index('--features') + 1]}"]
     done = subprocess.run(
-        ["cargo", "check", "--locked", "--profile", "ci", "--message-format", "json", *packages],
+        ["cargo", "check", "--locked", "--profile", "ci", "--message-format", "json", *words],
         cwd=tree, capture_output=True, text=True, check=False, env=ENVIRONMENT,
     )  # fmt: skip
     if done.returncode == 0:
