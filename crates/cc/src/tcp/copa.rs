@@ -497,9 +497,9 @@ mod tests {
         }
     }
 
-    /// A window of 100 ms: at 105 ms the least, of 0 ms, is too old, and that of 30 ms is; at 135 ms
-    /// that of 60 ms, which was kept at half a window as the best behind the second, and not that
-    /// of 70 ms.
+    /// A window of 100 ms: at 105 ms the least, of 0 ms, is too old, and that of 30 ms is; at 135
+    /// ms that of 60 ms, which was kept at half a window as the best behind the second, and not
+    /// that of 70 ms.
     #[test]
     fn the_best_since_the_best_is_kept() {
         let (mut least, window) = (Least::NEW, Span::from_millis(100));

@@ -365,8 +365,8 @@ mod tests {
         assert!(near(r.advertised(), 200_000.0));
     }
 
-    /// A cell that is stamped at just the advertised rate is held here: all of 1,000,000 bytes/s for
-    /// the only flow. Half of that is below it and passes as it is.
+    /// A cell that is stamped at just the advertised rate is held here: all of 1,000,000 bytes/s
+    /// for the only flow. Half of that is below it and passes as it is.
     #[test]
     fn a_stamp_of_just_the_advertised_rate_is_held() {
         for (stamped, laf) in [(1e6, 1.0), (5e5, 0.0)] {
