@@ -178,3 +178,13 @@ def test_the_least_utilization_is_of_any_200_ms(monkeypatch: pytest.MonkeyPatch)
     used = np.where((t > 1.105) & (t < 1.205), 0.0, 1.0)
     monkeypatch.setattr(xcp, "link_series", lambda *_: (t, used))
     assert xcp.fig10_least_utilization(SimpleNamespace()) == pytest.approx(0.5)  # type: ignore[arg-type]
+
+
+def test_where_no_flow_has_a_rate_there_is_no_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    t = np.arange(1, 1201) / 100
+    flows = {f"fwd.{n}": (t, np.where(t < 8.0, 1.0 + n, 0.0)) for n in range(5)}
+    monkeypatch.setattr(xcp, "flow_series", lambda *_: flows)
+    # 1 and 2: a difference of 1 over 1.5. After 8 s nothing is sent.
+    told = xcp._spreads(SimpleNamespace())  # type: ignore[arg-type]
+    assert told["flow 2 at 2 s"] == pytest.approx(1 / 1.5)
+    assert told["flow 5 at 8 s"] == np.inf

@@ -883,14 +883,16 @@ def _largest(
 
 
 def _spreads(result: cp.Result) -> dict[str, float]:
-    """(largest - smallest) / mean of the rates over the 200 ms up to 1.9 s after each arrival."""
+    """(largest - smallest) / mean of the rates over the 200 ms up to 1.9 s after each arrival;
+    infinite where no flow has any, which is no split."""
     series = flow_series(result, "goodput_bps")
     rates = [found for name, found in series.items() if name.startswith("fwd")]
     out = {}
     for n in (2, 3, 4, 5):
         end = 2.0 * (n - 1) + 1.9
         x = [float(v[(t > end - 0.2) & (t <= end)].mean()) for t, v in rates[:n]]
-        out[f"flow {n} at {2 * (n - 1)} s"] = (max(x) - min(x)) / float(np.mean(x))
+        mean = float(np.mean(x))
+        out[f"flow {n} at {2 * (n - 1)} s"] = (max(x) - min(x)) / mean if mean > 0 else np.inf
     return out
 
 
