@@ -368,3 +368,18 @@ def test_the_overview_links_the_readings_where_they_are() -> None:
     for there in (True, False):
         lines = publication._overview(data.every(), {}, read_otherwise=there)
         assert any("[tables](readings.md)" in line for line in lines) == there
+
+
+def test_what_a_reading_wins_and_loses_is_counted() -> None:
+    one, two = readings.READINGS[:2]
+    stands = {
+        "x-fig01-c1": claims.HOLDS,
+        "x-fig01-c2": claims.DEVIATES,
+        "x-fig01-c3": claims.WITHIN,
+    }
+    other = stands | {"x-fig01-c1": claims.NOT_RUN, "x-fig01-c2": claims.WITHIN}
+    same = stands | {"x-fig01-c3": claims.HOLDS}
+    figures: list[Any] = [(stands, [(one, other), (two, {})]), (stands, [(one, same), (two, None)])]
+    _, _, *rows, last = readings.overview(figures)
+    # The other reading changes nothing in one of them and is not run yet in the other.
+    assert (rows, last) == ([f"| {one.what} | 2 | 6 | 1 | 1 |"], "")

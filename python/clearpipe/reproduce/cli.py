@@ -329,6 +329,7 @@ def _read_otherwise(job: Job, done: Sequence[Done], page: Path, *, run: bool) ->
             verdicts = _under(other, one.figure) if one.figure in concerned else None
             found[one.figure.id].append((reading, verdicts))
         lines = readings.head(job.scale)
+        lines += readings.overview((_verdicts(one), found[one.figure.id]) for one in done)
         for one in done:
             title = f"{one.figure.id}: {one.figure.title}"
             lines += readings.table(title, _verdicts(one), found[one.figure.id])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,6 +184,34 @@ def head(scale: str) -> list[str]:
         "theirs, and runs on a real kernel keep everything. A figure without a table has nothing",
         f"that a reading reaches. Scale {scale}.",
         "Written by `clearpipe reproduce all --readings FILE`.",
+        "",
+    ]
+
+
+def overview(
+    figures: Iterable[tuple[Verdicts, Sequence[tuple[Reading, Verdicts | None]]]],
+) -> list[str]:
+    """How many figures and claims each reading reaches, and what becomes of those that hold as it
+    stands and of those that do not; figures whose reading is not run yet are not among them."""
+    rows: dict[str, Counter[str]] = {}
+    for stands, others in figures:
+        for reading, found in others:
+            if found:
+                row = rows.setdefault(reading.what, Counter())
+                row["figures"] += 1
+                row["claims"] += len(stands)
+                for name, before in stands.items():
+                    pair = (before in claims.GOOD, found[name] in claims.GOOD)
+                    row["lost"] += pair == (True, False)
+                    row["won"] += pair == (False, True)
+    columns = ("figures", "claims", "lost", "won")
+    return [
+        "| reading | figures | their claims | hold no longer | hold only so |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {what} | {' | '.join(str(row[column]) for column in columns)} |"
+            for what, row in rows.items()
+        ),
         "",
     ]
 
