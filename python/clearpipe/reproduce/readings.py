@@ -196,8 +196,8 @@ def overview(
     rows: dict[str, Counter[str]] = {}
     for stands, others in figures:
         for reading, found in others:
+            row = rows.setdefault(reading.what, Counter())
             if found:
-                row = rows.setdefault(reading.what, Counter())
                 row["figures"] += 1
                 row["claims"] += len(stands)
                 for name, before in stands.items():
@@ -211,6 +211,7 @@ def overview(
         *(
             f"| {what} | {' | '.join(str(row[column]) for column in columns)} |"
             for what, row in rows.items()
+            if row["figures"]
         ),
         "",
     ]
