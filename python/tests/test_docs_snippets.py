@@ -372,7 +372,9 @@ def test_reasons_are_not_left_behind() -> None:
 
 
 ONE_PAPER = "all claims of one paper, which links reach by PAPER.md#CLAIM; `reproduce --publish`"
+EVERY_FIGURE = "a table of each figure, behind an overview; `reproduce --readings`"
 LONG_PAGES = {f"evidence/reproduction/{paper}.md": ONE_PAPER for paper in papers.FIVE}
+LONG_PAGES["evidence/reproduction/readings.md"] = EVERY_FIGURE
 """Pages that may be longer, and why."""
 
 
