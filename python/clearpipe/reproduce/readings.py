@@ -225,7 +225,7 @@ def table(
     concerned = [(reading, found) for reading, found in others if found is not None]
     if not concerned:
         return
-    yield f"### {title}"
+    yield f"## {title}"
     yield ""
     yield "| reading | verdicts | what changes |"
     yield "|---|---|---|"
